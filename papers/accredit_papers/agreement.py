@@ -12,7 +12,7 @@ import numpy as np
 from accredit.checks.json_data import round_off
 from accredit.core import FloatArray
 from accredit.evaluate.agreement import spearman
-from accredit_papers.report import Report
+from accredit_papers.report import Report, Whose
 from accredit_papers.verb_number import (
     UNKNOWN,
     Prefix,
@@ -174,6 +174,7 @@ def _task(report: Report, runs: Sequence[ModelRun]) -> None:
                 better,
                 f"{_spread(right, 3)} against {usual.mean():.3f}",
                 paper=f"{PUBLISHED_ACCURACY:.2f}",
+                whose=Whose.OURS,
             )
     natural, usual = np.array([run.natural for run in runs]).T
     rows.append(["Linzen, natural mix", f"{SENTENCES_HELD_OUT:,}", _spread(natural, 3), f"{usual.mean():.3f}"])
@@ -322,7 +323,7 @@ def _tables(report: Report, runs: Sequence[ModelRun]) -> None:
             over_runs(gap, low=0),
             f"mean difference {_spread(gap, 3)}",
             paper=f"{published:+.2f}",
-            ours=published <= 0,  # the study does not say so
+            whose=Whose.OURS if published <= 0 else Whose.TEXT,  # the study does not say so
         )
     steps = np.diff(means[:, 2, 0, 2:], axis=1)  # (runs, 3)
     report.verdict(
@@ -330,7 +331,7 @@ def _tables(report: Report, runs: Sequence[ModelRun]) -> None:
         all_of(over_runs(step, -0.05, 0.05, family=steps.shape[1]) for step in steps.T),
         f"largest step of the mean between layers 3 and 6: {np.abs(steps.mean(axis=0)).max():.3f}, less than 0.05 wanted. A "
         "flow that has collapsed to its bound ignores the layers in between",
-        ours=True,
+        whose=Whose.THRESHOLD,
     )
     report.figure("layers", "Mean Spearman with blank-out by layer; dashed: published.", lambda axes: _draw(axes, mean[:, 0]))
 

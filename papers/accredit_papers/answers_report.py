@@ -16,7 +16,7 @@ from accredit.evaluate.bootstrap import bootstrap
 from accredit.methods import BY_NAME
 from accredit.models.builtin.facts import KINDS
 from accredit.views.terminal.arena_text import failures_of, interval_text
-from accredit_papers.report import Report
+from accredit_papers.report import Report, Whose
 
 LAID_OUT = {
     "plain": "One passage holds the answer.",
@@ -91,7 +91,7 @@ def _against(report: Report, kind: str, metric: str, rows: Sequence[RowResult], 
         f"{kind}: {metric} of {OURS} is at least that of {THEIRS} in each of {len(rows)} contexts",
         bool((gaps > -TIED_SCORES).all()),
         f"mean difference {interval_text(gap, 3)}, from {gaps.min():.3f} to {gaps.max():.3f}",
-        ours=True,
+        whose=Whose.OURS,
     )
 
 

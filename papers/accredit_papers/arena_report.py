@@ -29,7 +29,7 @@ from accredit.values import shapley
 from accredit.values.surrogate import Surrogate
 from accredit.views.terminal.arena_text import as_markdown_matrix, interval_text, markdown_table, seconds_text
 from accredit_papers.answers_report import LAID_OUT
-from accredit_papers.report import Report
+from accredit_papers.report import Report, Whose
 from accredit_papers.verdicts import Found, Judgement, all_of, of_share, over_runs
 
 if TYPE_CHECKING:
@@ -189,7 +189,7 @@ def _slug(title: str) -> str:
 
 def _verdicts(report: Report, title: str, table: Standings) -> None:
     methods = _contestants(table)
-    report.verdict(f"{title}: every method explains better than chance", *beats_chance(methods))
+    report.verdict(f"{title}: every method explains better than chance", *beats_chance(methods), whose=Whose.OURS)
     inside, outside = ([s for s in methods if removes_words(s.method) == kind] for kind in (True, False))
     if inside and outside:
         best_in, best_out = (max(group, key=_estimate) for group in (inside, outside))
@@ -199,6 +199,7 @@ def _verdicts(report: Report, title: str, table: Standings) -> None:
             f"{best_in.method} {_estimate(best_in):.2f} for {best_in.passes:.0f} passes, {best_out.method} "
             f"{_estimate(best_out):.2f} for {best_out.passes:.0f}; the better one is the best of all, so *p best* of the other "
             "tells",
+            whose=Whose.OURS,
         )
 
 
@@ -287,5 +288,5 @@ def _intervals(report: Report, title: str, model: TextModel, examples: Sequence[
         f"{every.mean():.1%} of {len(every)} credits in {len(held)} sentences of {FEWEST_WORDS} to {MOST_WORDS} words, from "
         f"a quarter of the 2ⁿ payoffs; mean error {np.mean(errors):.4f} where the mean credit is {np.mean(spans):.4f}; "
         "at least 90 % wanted",
-        ours=True,
+        whose=Whose.OURS,
     )

@@ -131,7 +131,7 @@ def confidence(report: Report, model: TextModel, texts: Sequence[str], seed: int
         total = MaximumFlows(LayeredNetwork.from_attention(model.attentions(seen).mean(axis=1))).value()
         rows.append((total, total / len(seen.tokens), float(model.predict(seen).max())))
     flow, share, sure = np.array(rows).T
-    found = [_correlate(x, sure, seed) for x in (flow, share)]
+    found = [correlate(x, sure, seed) for x in (flow, share)]
     report.verdict(
         "The total flow reflects the model's confidence (7)",
         of_estimate(found[0], low=0, count=len(texts), unit="sentence"),
@@ -140,7 +140,7 @@ def confidence(report: Report, model: TextModel, texts: Sequence[str], seed: int
     )
 
 
-def _correlate(x: FloatArray, y: FloatArray, seed: int) -> Estimate:
+def correlate(x: FloatArray, y: FloatArray, seed: int) -> Estimate:
     """The rank correlation of two rows of numbers, with an interval over pairs."""
 
     def of(picked: FloatArray) -> FloatArray:

@@ -8,7 +8,7 @@ from accredit.checks import needs, real_number
 from accredit.core import FloatArray, IntArray
 from accredit.core.coalitions import from_index
 from accredit.games import TableGame
-from accredit_papers.report import Report
+from accredit_papers.report import Report, Whose
 from accredit_papers.verdicts import of_share
 
 TRAINING_ROWS = 10  # training rows whose 2ᴺ subsets are all trained on
@@ -61,10 +61,11 @@ def influence_assumption(report: Report, seed: int) -> None:
         table.append([steps, norm / typical, found[steps][0], off])
     report.table(["steps of training", "‖∇J‖ beside one row's", "called a minimum", "relative error"], table)
     report.verdict(
-        "(i) ∇L(S, θ) = 0 is needed: away from a minimum the formula is about another model, and the certificate says so",
+        "Influence needs ∇L(S, θ) = 0: away from a minimum the formula is about another model",
         found[SETTLED][0] and not found[1][0] and found[1][1] > 2 * found[SETTLED][1],
         f"logistic regression, 40 rows, against training again without each: relative error {found[SETTLED][1]:.2f} at the "
-        f"minimum and {found[1][1]:.2f} after one step. `influence` reports ‖∇J‖ and refuses a Hessian that is not positive",
+        f"minimum and {found[1][1]:.2f} after one step. The "
+        "certificate says so: `influence` reports ‖∇J‖ and refuses a Hessian that is not positive",
     )
 
 
@@ -93,6 +94,7 @@ def harmonic_analysis(report: Report, seed: int) -> None:
         "The R² of the best linear datamodel is the share of degree 1",
         abs(explained - weights[1] / variance) < 1e-9,
         f"least squares over all subsets explains {explained:.4f}, degree 1 weighs {weights[1] / variance:.4f} of the variance",
+        whose=Whose.OURS,
     )
     stable = noise_stability(game.table, NOISE_STABILITY)
     by_degrees = float((NOISE_STABILITY ** np.arange(TRAINING_ROWS + 1) * weights).sum())
@@ -100,6 +102,7 @@ def harmonic_analysis(report: Report, seed: int) -> None:
         "Noise stability is Σ ρᵏ times the weight of degree k: an answer that survives changes of the subset is of low degree",
         abs(stable - by_degrees) < 1e-9,
         f"ρ = {NOISE_STABILITY}: by pairs of subsets {stable:.6f}, by degrees {by_degrees:.6f}",
+        whose=Whose.OURS,
     )
     seen = [harmonics(game, SUBSETS, seed=seed + draw).linear for draw in range(READINGS_DRAWN)]
     inside = sum(weights[1] / variance in one for one in seen)
@@ -107,7 +110,7 @@ def harmonic_analysis(report: Report, seed: int) -> None:
         f"{SUBSETS} random subsets estimate the linear share: the interval of 95 % holds it nine times in ten or more",
         of_share(inside, READINGS_DRAWN, low=0.9, unit="draw"),
         f"it held {weights[1] / variance:.3f} in {inside} of {READINGS_DRAWN} draws of subsets; the first is {seen[0]:.3f}",
-        ours=True,
+        whose=Whose.OURS,
     )
     report.table(
         ["p", "share of degree 1", "share of degree 2"],

@@ -15,7 +15,7 @@ from accredit.values import Solver, banzhaf, shapley
 from accredit.values.differences import Differences, DifferencesHint
 from accredit.values.interactions import mobius_from_table
 from accredit.values.orders import Permutations
-from accredit_papers.report import Report
+from accredit_papers.report import Report, Whose
 from accredit_papers.verdicts import all_of, over_runs
 
 
@@ -187,6 +187,7 @@ def datamodels_and_gradients(report: Report, seed: int) -> None:
         "The least-squares datamodel at p = ½ is half the Banzhaf value of each row",
         gap < 1e-12,
         f"random game of eight rows, all 256 subsets: largest gap {gap:.1e}. Lasso shrinks it and keeps no axiom",
+        whose=Whose.OURS,
     )
     report.heading("10.4.1 Integrated gradients")
     nodes, weights = np.polynomial.legendre.leggauss(16)
@@ -204,6 +205,7 @@ def datamodels_and_gradients(report: Report, seed: int) -> None:
         off < 1e-12,
         f"random game of eight players: largest gap {off:.1e}. For a model that is not multilinear they are Aumann–Shapley "
         "values of the model itself, not Shapley values of the masked-input game",
+        whose=Whose.OURS,
     )
     complete = abs(float(integrated.sum()) - (exact.total or 0.0))
     report.verdict("Completeness: the attributions add up to F(x) − F(x′)", complete < 1e-12, f"residual {complete:.1e}")

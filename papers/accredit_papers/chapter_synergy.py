@@ -159,7 +159,7 @@ def blame(report: Report) -> None:
 
 def pricing(report: Report) -> None:
     """Problem 10.5.1: three data sets."""
-    report.heading("10.5.2 Pricing data sets (Problem 10.5.1)")
+    report.heading("10.5.2 Pricing data sets: Problem 10.5.1")
     game = TableGame(("A", "B", "C"), [0, 50, 20, 75, 25, 80, 90, 100])
     phi = shapley(game)
     given_a, given_b = value_given(game, "C", ["A"]), value_given(game, "C", ["B"])
@@ -179,21 +179,25 @@ def pricing(report: Report) -> None:
         ],
     )
     report.verdict(
-        "1. C adds 30 to A and 70 to B",
+        "Problem 10.5.1, 1: C adds 30 to A and 70 to B",
         (given_a, given_b) == (30, 70),
         f"computed {given_a:g} and {given_b:g}: C complements B",
     )
     report.verdict(
-        "2. The Shapley values are (115/3, 85/3, 100/3)",
+        "Problem 10.5.1, 2: the Shapley values are (115/3, 85/3, 100/3)",
         np.allclose(phi.credit, [115 / 3, 85 / 3, 100 / 3]),
         ", ".join(f"{p} {x:.4f}" for p, x in phi),
     )
-    report.verdict("3a. The best single data set is A", best[1][0] == ("A",), f"worth {best[1][1]:g}")
     report.verdict(
-        "3b. Buying the two highest values buys the best pair",
-        set(chosen) == set(best[2][0]),
-        f"the two highest values are {' and '.join(sorted(chosen))}, worth {game.table[5]:g} together (the junior analyst's "
-        f"choice too); the best pair is {' + '.join(best[2][0])}, worth {best[2][1]:g}",
+        "Problem 10.5.1, 3: the best single data set is A, and A and C, as the junior analyst recommends, perform at 80",
+        best[1][0] == ("A",) and game.table[5] == 80,
+        f"A is worth {best[1][1]:g}, A + C {game.table[5]:g}",
+    )
+    report.verdict(
+        "Problem 10.5.1, 3: Shapley values are a misleading guide for buying two data sets",
+        set(chosen) != set(best[2][0]),
+        f"the two highest values are {' and '.join(sorted(chosen))}, worth {game.table[5]:g} together; "
+        f"the best pair is {' + '.join(best[2][0])}, worth {best[2][1]:g}",
     )
     report.say(
         f"The interaction of B and C is {shapley_interactions(game)['B', 'C']:+.4g}, that of A and C "
@@ -203,23 +207,26 @@ def pricing(report: Report) -> None:
 
 def corner(report: Report) -> None:
     """Problem 10.5.2: the corner detector."""
-    report.heading("10.5.3 The corner detector (Problem 10.5.2)")
+    report.heading("10.5.3 The corner detector: Problem 10.5.2")
     pixels = ("top left", "top right", "bottom left", "bottom right")
     table = [float(mask & 7 == 7) for mask in range(16)]
     game = TableGame(pixels, table)
     phi = shapley(game)
     report.verdict(
-        "The Shapley values are (⅓, ⅓, ⅓, 0)",
+        "Problem 10.5.2, 1: the Shapley values are (⅓, ⅓, ⅓, 0)",
         np.allclose(phi.credit, [1 / 3, 1 / 3, 1 / 3, 0]),
         ", ".join(f"{p} {x:.4f}" for p, x in phi),
     )
     report.verdict(
-        "Null player, symmetry and efficiency settle it without any sum",
+        "Problem 10.5.2, 2: null player, symmetry and efficiency hold, and settle it without any sum",
         phi.credit[3] == 0 and np.ptp(phi.credit[:3]) < 1e-15 and abs(phi.credit.sum() - 1) < 1e-15,
         "the fourth pixel changes no payoff; the other three are interchangeable; the shares add up to 1",
     )
     strongest = mobius(game).strongest(1)[0]
-    report.say(
-        f"What the three thirds hide: the only non-zero dividend is that of {' + '.join(strongest[0])}, worth "
-        f"{strongest[1]:g}. It is an AND; an additive model with weights ⅓ would have the same Shapley values."
+    added = shapley(TableGame(pixels, from_index(np.arange(16), 4) @ [1 / 3, 1 / 3, 1 / 3, 0]))
+    report.verdict(
+        "Problem 10.5.2, 2: the values obscure that the model is an AND",
+        np.allclose(added.credit, phi.credit) and len(strongest[0]) == 3 and strongest[1] == 1,
+        f"a model that adds ⅓ for each of the three pixels has the same values. Dividends tell the two apart: here the only "
+        f"one that is not 0 is that of {' + '.join(strongest[0])}, worth {strongest[1]:g}",
     )

@@ -14,7 +14,7 @@ from accredit.games import ChoiceFunction, ChoiceTable, FunctionGame
 from accredit.games.word_choices import WordChoices
 from accredit.values import bolger, by_player, multichoice, multichoices, shapley
 from accredit.values.multichoice import RULES, from_dividends, from_orders, from_vertices, from_weights
-from accredit_papers.report import Report, mean_error
+from accredit_papers.report import Report, Whose, mean_error
 from accredit_papers.verdicts import all_of, over_runs
 
 if TYPE_CHECKING:
@@ -65,6 +65,7 @@ def axioms(report: Report, seed: int) -> None:
         "No two of the four values keep the same axioms",
         len(set(profiles.values())) == len(RULES),
         "each differs from each other in at least one line of the table",
+        whose=Whose.OURS,
     )
     plain = ChoiceTable("abc", np.random.default_rng(seed).normal(size=(2, 2, 2)))
     spread = float(np.ptp(multichoices(plain).credit, axis=1).max())
@@ -72,6 +73,7 @@ def axioms(report: Report, seed: int) -> None:
         "With two states for everybody all four are the Shapley value",
         spread < KEPT,
         f"they differ by at most {spread:.0e}",
+        whose=Whose.OURS,
     )
 
 
@@ -106,7 +108,7 @@ def words(report: Report, model: TextModel) -> None:
         "What a word is replaced by changes its credit: keeping it rather than masking it is not the whole story",
         moved > 0.1,
         f"credit for keeping a word moves by up to {moved:.2f} nats once another word may stand in its place",
-        ours=True,
+        whose=Whose.OURS,
     )
 
 
@@ -130,6 +132,7 @@ def rows(report: Report, seed: int, count: int) -> None:
         "relabelled rather than kept: "
         + ", ".join(f"{p} {mean_error(gain, 3)}" for p, gain in zip(found.players, gains.T, strict=True))
         + f", over {DRAWS_OF_ROWS} draws",
+        whose=Whose.OURS,
     )
 
 
@@ -181,6 +184,7 @@ def attention(report: Report, model: TextModel, budget: int, seed: int) -> None:
         f"first halves {first:.3f}, second halves {second:.3f}, {known}. The wider the pipes at its end, the less a max flow "
         "gains from widening one, so this is so in every order and for every sentence. Totals of the two rules differ by up to "
         f"{max(abs(totals['orders'][t] - totals['vertices'][t]) for t in tokens):.3f}",
+        whose=Whose.OURS,
     )
 
 

@@ -15,7 +15,7 @@ from accredit.core import Attribution, Estimate, FloatArray, Selection
 from accredit.errors import AccreditError
 from accredit.evaluate.agreement import spearman
 from accredit.evaluate.bootstrap import bootstrap
-from accredit_papers.report import Report
+from accredit_papers.report import Report, Whose
 from accredit_papers.verdicts import of_estimate
 
 if TYPE_CHECKING:
@@ -138,8 +138,8 @@ def _structure(report: Report, model: str, found: Sequence[SentenceFlows], seed:
     )
     joint, pairs = np.array([s.free[0] for s in found]), np.array([s.collapse[0] for s in found])
     report.verdict(
-        f"{model}: max flow determines every token's credit",
-        not joint.any(),  # one counterexample is enough
+        f"{model}: maximum flows are not unique, and the credit of a token differs between them",
+        bool(joint.any()),  # one example is enough
         f"{joint.mean():.0%} of tokens have a credit that differs between max flows, some in {int((joint > 0).sum())} of "
         f"{len(found)} sentences",
     )
@@ -148,7 +148,7 @@ def _structure(report: Report, model: str, found: Sequence[SentenceFlows], seed:
         f"{model}: fewer than half of the pairwise flows ignore the layers in between",
         of_estimate(collapsed, high=0.5, count=len(found), unit="sentence"),
         f"{pairs.mean():.0%} of pairs carry exactly min(row sum, column sum)",
-        ours=True,
+        whose=Whose.OURS,
     )
 
 
@@ -183,6 +183,7 @@ def _faithfulness(report: Report, model: str, found: Sequence[SentenceFlows], se
             f"best with gradients: {sloped} {best[way][sloped].value:+.2f}; best without: {plain} "
             f"{best[way][plain].value:+.2f}; difference sentence by sentence {bootstrap(gain, seed=seed):+.2f}; which are the "
             "best was seen on the same sentences",
+            whose=Whose.OURS,
         )
     report.figure(
         _file_name(model),

@@ -20,7 +20,7 @@ from accredit.evaluate.bootstrap import bootstrap
 from accredit.evaluate.chains import tops
 from accredit.evaluate.metric import rounding_between
 from accredit.evaluate.plausibility import auprc, iou_f1, spans_of, token_f1
-from accredit_papers.report import Report
+from accredit_papers.report import Report, Whose
 from accredit_papers.verdicts import over_runs
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def passages(file: str | Path, split: str = "test") -> Iterator[Passage]:
             yield Passage(tuple(words[part]), tuple(marked[part].tolist()), review["label"] == 1)
 
 
-def plausibility_report(model_name: str, file: str | Path, count: int, quick: bool, seed: int) -> Report:
+def plausibility_report(model_name: str, file: str | Path, count: int | None, quick: bool, seed: int) -> Report:
     """AUPRC, token F1 and IOU F1 of every method, with chance beside them."""
     report = Report("plausibility", "Explanations against human rationales")
     model = load(model_name)
@@ -117,7 +117,7 @@ def plausibility_report(model_name: str, file: str | Path, count: int, quick: bo
             over_runs(gains, low=0, unit="review", family=len(METHODS)),
             f"AUPRC {bootstrap(gains, seed=seed):+.3f} review by review, an interval of 95 %; the verdict asks that of the "
             f"intervals of all {len(METHODS)} methods together",
-            ours=True,
+            whose=Whose.OURS,
         )
     report.say(
         "Plausible is not faithful. People mark whole phrases; a model may need one word of each. Compare the order "

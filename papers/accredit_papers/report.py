@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,25 @@ if TYPE_CHECKING:
 Draw = Callable[["matplotlib.axes.Axes"], None]
 
 
+class Whose(StrEnum):
+    """Who makes a statement, which is written behind it where it is not a text."""
+
+    TEXT = ""
+    THRESHOLD = "our threshold"  # a text makes it without a number; the number is ours
+    OURS = "ours"  # no text makes it
+
+
+MARKS = {Found.HOLDS: "✓", Found.REFUTED: "✗", Found.OPEN: "?"}
+TITLES = {Found.HOLDS: "Holds", Found.REFUTED: "Refuted", Found.OPEN: "Cannot tell"}
+LEGEND = {
+    "✓": "holds here",
+    "✗": "is refuted here",
+    "?": "these runs cannot tell",
+    "(ours)": "no text says so",
+    "(our threshold)": "a text says so without a number",
+}
+
+
 @dataclass(frozen=True)
 class Verdict:
     """One statement, put to the test: it holds, is refuted, or these runs cannot tell."""
@@ -31,13 +51,14 @@ class Verdict:
     evidence: str
     needs: str = ""  # what it would take to tell
     paper: str = ""  # the paper's own figure
-    ours: bool = False  # the statement, or its threshold, is ours and not the paper's
+    whose: Whose = Whose.TEXT
     sampled: bool = False  # told by an interval
+    section: str = ""  # the heading that it stands under
 
     @property
     def said(self) -> str:
         """The statement, marked where it is ours."""
-        return f"{self.statement} (our threshold)" if self.ours else self.statement
+        return f"{self.statement} ({self.whose})" if self.whose else self.statement
 
     @property
     def because(self) -> str:
@@ -49,35 +70,95 @@ class Verdict:
         ]
         return "; ".join(part for part in parts if part)
 
+    def markdown(self) -> str:
+        return f"> **{TITLES[self.found]}.** {self.said} — {self.because}"
+
+
+@dataclass(frozen=True)
+class Heading:
+    """Where a section begins."""
+
+    text: str
+
+    def markdown(self) -> str:
+        return f"## {self.text}"
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """A paragraph, with Markdown's emphasis and code."""
+
+    text: str
+
+    def markdown(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class Block:
+    """Tables and lists that are already laid out as Markdown."""
+
+    text: str
+
+    def markdown(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class Table:
+    """Cells as they are printed, first column to the left."""
+
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+    def markdown(self) -> str:
+        lines = ["| " + " | ".join(self.header) + " |", "|---" + "|---:" * (len(self.header) - 1) + "|"]
+        return "\n".join([*lines, *("| " + " | ".join(map(_keep_bars, row)) + " |" for row in self.rows)])
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure as SVG, the file that it is written to, and what it shows."""
+
+    file: str
+    caption: str
+    svg: str = field(repr=False)
+
+    def markdown(self) -> str:
+        return f"![{self.caption}]({self.file})\n\n*{self.caption}*"
+
+
+Part = Heading | Paragraph | Block | Table | Picture | Verdict
+
 
 @dataclass
 class Report:
-    """Markdown that grows as the experiment runs, with its figures and its verdicts."""
+    """What an experiment found, part by part as it runs: prose, tables, figures and verdicts."""
 
     name: str
     title: str
     command: str = ""  # what was typed; the command fills it in, a call of Python leaves it empty
-    verdicts: list[Verdict] = field(default_factory=list)
-    _parts: list[str] = field(default_factory=list)
-    _figures: dict[str, str] = field(default_factory=dict)  # file name -> SVG
+    parts: list[Part] = field(default_factory=list)
+
+    @property
+    def verdicts(self) -> list[Verdict]:
+        return [part for part in self.parts if isinstance(part, Verdict)]
 
     def heading(self, text: str) -> None:
         """Begin a section."""
-        self._parts.append(f"## {text}")
+        self.parts.append(Heading(text))
 
     def say(self, text: str) -> None:
         """A paragraph."""
-        self._parts.append(" ".join(text.split()))
+        self.parts.append(Paragraph(_plain(text)))
 
     def block(self, markdown: str) -> None:
-        """Markdown that is already laid out."""
-        self._parts.append(markdown)
+        """Tables and lists that are already laid out."""
+        self.parts.append(Block(markdown))
 
     def table(self, header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
         """A table; numbers are rounded to four digits, first column to the left."""
-        lines = ["| " + " | ".join(header) + " |", "|---" + "|---:" * (len(header) - 1) + "|"]
-        lines += ["| " + " | ".join(cell(x) for x in row) + " |" for row in rows]
-        self._parts.append("\n".join(lines))
+        self.parts.append(Table(tuple(header), tuple(tuple(map(cell, row)) for row in rows)))
 
     def verdict(
         self,
@@ -86,50 +167,74 @@ class Report:
         evidence: str,
         *,
         paper: str = "",
-        ours: bool = False,
+        whose: Whose = Whose.TEXT,
     ) -> None:
         """Say whether a statement survived, and what it was tested on; None, or a judgement, where the runs cannot tell."""
         judged = Judgement.of(holds)
-        found = Verdict(_plain(statement), judged.found, _plain(evidence), judged.needs, paper, ours, judged.sampled)
-        self.verdicts.append(found)
-        mark = {Found.HOLDS: "Holds", Found.REFUTED: "Refuted", Found.OPEN: "Cannot tell"}[found.found]
-        self._parts.append(f"> **{mark}.** {found.said} — {found.because}")
+        under = next((part.text for part in reversed(self.parts) if isinstance(part, Heading)), "")
+        found = judged.found, _plain(evidence), judged.needs
+        self.parts.append(Verdict(_plain(statement), *found, paper, whose, judged.sampled, under))
 
     def figure(self, name: str, caption: str, draw: Draw, size: tuple[float, float] = (6.0, 3.2)) -> None:
         """A figure, drawn by `draw(axes)` and kept as SVG."""
-        file = f"{self.name}_{name}.svg"
-        self._figures[file] = svg(draw, size)
-        self._parts.append(f"![{caption}]({file})\n\n*{caption}*")
+        self.parts.append(Picture(f"{self.name}_{name}.svg", caption, svg(draw, size)))
+
+    @property
+    def origin(self) -> str:
+        """What wrote it, with which versions."""
+        by = f"`{self.command}`" if self.command else "a call of Python, not by a command"
+        return f"Written by {by} ({versions()}). No number in it was typed."
+
+    @property
+    def counts(self) -> str:
+        """How many statements hold, those of the texts and ours apart, and how many verdicts rest on an interval."""
+        ours = [v for v in self.verdicts if v.whose is Whose.OURS]
+        counted = [_count([v for v in self.verdicts if v not in ours], "of the texts"), _count(ours, "of ours")]
+        sampled = sum(v.sampled for v in self.verdicts)
+        if sampled:
+            rest = "1 verdict rests" if sampled == 1 else f"{sampled} verdicts rest"
+            counted.append(f"{rest} on an interval of 95 %: one such verdict in twenty may be wrong.")
+        return " ".join(part for part in counted if part)
+
+    @property
+    def legend(self) -> str:
+        """What the marks mean that this report uses."""
+        used = {mark for v in self.verdicts for mark in (MARKS[v.found], f"({v.whose})")}
+        return "; ".join(f"{mark} {meaning}" for mark, meaning in LEGEND.items() if mark in used)
 
     def markdown(self) -> str:
         """The whole report."""
-        counts = {found: sum(v.found is found for v in self.verdicts) for found in Found}
-        summary = ["| statement | verdict |", "|---|---|"]
-        summary += [f"| {cell(v.said)} | {v.found} |" for v in self.verdicts]
-        by = f"`{self.command}`" if self.command else "a call of Python, not by a command"
-        head = [f"# {self.title}", f"Written by {by} ({versions()}). No number in it was typed."]
+        head = [f"# {self.title}", self.origin]
         if self.verdicts:
-            told = (
-                f"Of {len(self.verdicts)} statements, as written here, {counts[Found.HOLDS]} hold, {counts[Found.REFUTED]} are "
-                f"refuted, and {counts[Found.OPEN]} cannot be told from these runs."
-            )
-            by_interval = sum(v.sampled for v in self.verdicts)
-            if by_interval:
-                told += (
-                    f" By intervals of 95 % {by_interval} {'was' if by_interval == 1 else 'were'} told: "
-                    "one such verdict in twenty may be wrong."
-                )
-            head += [told, "\n".join(summary)]
-        return "\n\n".join([*head, *self._parts]) + "\n"
+            summary = ["| statement | verdict |", "|---|---|"]
+            summary += [f"| {_keep_bars(v.said)} | {v.found} |" for v in self.verdicts]
+            head += [self.counts, "\n".join(summary)]
+        return "\n\n".join([*head, *(part.markdown() for part in self.parts)]) + "\n"
 
     def write(self, folder: str | Path) -> list[Path]:
         """Write the Markdown and its figures; returns the files."""
         target = Path(folder)
         target.mkdir(parents=True, exist_ok=True)
-        files = {f"{self.name}.md": self.markdown(), **self._figures}
+        drawn = {part.file: part.svg for part in self.parts if isinstance(part, Picture)}
+        files = {f"{self.name}.md": self.markdown(), **drawn}
         for file, content in files.items():
             put(target / file, content.encode())
         return [target / file for file in files]
+
+
+def _count(verdicts: Sequence[Verdict], of_whom: str) -> str:
+    """How many of some statements hold, are refuted, or are open; nothing where there are none.
+
+    >>> _count([Verdict("One", Found.HOLDS, "seen"), Verdict("Two", Found.OPEN, "seen")], "of the texts")
+    'Of 2 statements of the texts 1 holds, 0 are refuted, and 1 cannot be told from these runs.'
+    """
+    if not verdicts:
+        return ""
+    holds, refuted, open_ = (sum(v.found is found for v in verdicts) for found in Found)
+    return (
+        f"Of {len(verdicts)} statement{'s' * (len(verdicts) > 1)} {of_whom} {holds} {'holds' if holds == 1 else 'hold'}, "
+        f"{refuted} {'is' if refuted == 1 else 'are'} refuted, and {open_} cannot be told from these runs."
+    )
 
 
 def _plain(text: str) -> str:
@@ -139,14 +244,19 @@ def _plain(text: str) -> str:
 def cell(value: object) -> str:
     """One table cell.
 
-    >>> cell(1 / 3), cell(True), cell("a|b")
-    ('0.3333', 'yes', 'a\\\\|b')
+    >>> cell(1 / 3), cell(True)
+    ('0.3333', 'yes')
     """
     if isinstance(value, bool | np.bool_):
         return "yes" if value else "no"
     if isinstance(value, float | np.floating):
         return round_off(float(value))
-    return str(value).replace("|", "\\|").replace("\n", " ")
+    return str(value).replace("\n", " ")
+
+
+def _keep_bars(text: str) -> str:
+    """A cell as Markdown writes it."""
+    return text.replace("|", "\\|")
 
 
 def mean_error(values: FloatArray, digits: int) -> str:

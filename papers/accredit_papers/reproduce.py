@@ -18,18 +18,25 @@ from click.core import ParameterSource
 
 from accredit.cli.command import Commands
 from accredit.cli.options import SEED, Amount, Count, NamedPath
-from accredit.cli.output import NewFolder, write
+from accredit.cli.output import NewFile, NewFolder, write, write_whole
 from accredit.errors import AccreditError, InvalidInput
 
 if TYPE_CHECKING:
+    from accredit.arena.contest import Example
+    from accredit_papers.questions_report import Reader
     from accredit_papers.report import Report
 
 JSON = "accredit.json"  # where a context keeps --json, which no report needs to know
-FOUND = "accredit.found"  # where `all` counts the verdicts of its pages
+HTML = "accredit.html"  # and the file of --html
+REPORTS = "accredit.reports"  # the reports of this call, of which `all` makes several
 
 
 def _keep_form(ctx: click.Context, param: click.Parameter, value: bool) -> None:
     ctx.meta[JSON] = value or ctx.meta.get(JSON, False)
+
+
+def _keep_html(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+    ctx.meta[HTML] = value or ctx.meta.get(HTML)
 
 
 OPTIONS = [
@@ -40,6 +47,8 @@ OPTIONS = [
     click.option("--seed", type=SEED, default=0, show_default=True, help="Of everything random."),
     click.option("--json", "as_json", is_flag=True, expose_value=False, callback=_keep_form,
                  help="Print the verdicts as one JSON object per report."),
+    click.option("--html", "html_file", type=NewFile(), expose_value=False, callback=_keep_html,
+                 help="Also write one self-contained page."),
 ]  # fmt: skip
 TEXTS = [
     click.option("--model", "models", multiple=True, default=["builtin"], show_default=True,
@@ -54,6 +63,13 @@ Command = Callable[..., None]
 def _with(options: Sequence[Callable[[Command], Command]]) -> Callable[[Command], Command]:
     """A decorator that gives a command several options, in this order."""
     return lambda command: reduce(lambda made, option: option(made), reversed(options), command)
+
+
+def _examples(data_file: str | None, where: tuple[str, ...], limit: int | None) -> list[Example]:
+    """Rows of a file, or the sentences of this project."""
+    from accredit.arena.examples import filters, read_examples, sample
+
+    return read_examples(data_file, "text", None, limit, filters(where)) if data_file else sample()[:limit]
 
 
 @click.group(cls=Commands, short_help="Run the papers' claims and tables; print what holds.")
@@ -72,13 +88,17 @@ def chapter(quick: bool, out: str, seed: int) -> None:
 
 @reproduce.command()
 @click.option("--model", default="builtin", show_default=True, help="A folder with a Hugging Face classifier, or 'builtin'.")
+@_with(TEXTS[1:])
 @_with(OPTIONS)
-def propositions(model: str, quick: bool, out: str, seed: int) -> None:
-    """Propositions 1 to 3 on attention, flows and leave-one-out, on a real model."""
+def propositions(
+    model: str, data_file: str | None, where: tuple[str, ...], limit: int | None, quick: bool, out: str, seed: int
+) -> None:
+    """Propositions 1 to 3 on attention, flows and leave-one-out, on a real model; sentences for flow and confidence."""
     from accredit.arena.texts import load
     from accredit_papers.propositions import propositions as run
 
-    _finish(run(load(model), quick, seed), out)
+    texts = [example.text for example in _examples(data_file, where, limit)]
+    _finish(run(load(model), quick, seed, texts), out)
 
 
 @reproduce.command()
@@ -93,15 +113,28 @@ def choices(model: str, quick: bool, out: str, seed: int) -> None:
 
 
 @reproduce.command()
-@click.option("--model", default="builtin", show_default=True, help="A folder with a Hugging Face classifier, or 'builtin'.")
+@TEXTS[0]
+@click.option(
+    "--data",
+    "data_file",
+    type=NamedPath(),
+    help="A table with the columns text, label and split, such as sst2.tsv.gz: a bag of words learns from its training rows, "
+    "and sentences of its other rows are explained; default: sentences of this project, no bag of words.",
+)
 @_with(OPTIONS)
-def questions(model: str, quick: bool, out: str, seed: int) -> None:
+def questions(models: tuple[str, ...], data_file: str | None, quick: bool, out: str, seed: int) -> None:
     """When leave-one-out is enough, what the payoff changes, and any player: what the slides leave open."""
     from accredit.arena.examples import sample
     from accredit.arena.texts import load
-    from accredit_papers.questions_report import questions_report
+    from accredit_papers.questions_report import fit_bag_of_words, questions_report, split_texts
 
-    _finish(questions_report(load(model), [example.text for example in sample()], quick, seed), out)
+    readers: list[Reader] = [load(name) for name in models]
+    texts, source = [example.text for example in sample()], "written for this project"
+    if data_file:
+        learned, texts = split_texts(data_file)
+        readers.append(fit_bag_of_words(*learned))
+        source = f"of {Path(data_file).name}, rows that are not for training, in file order"
+    _finish(questions_report(readers, texts, quick, seed, source), out)
 
 
 @reproduce.command()
@@ -117,10 +150,9 @@ def flows(
     seed: int,
 ) -> None:
     """How far attention flow is determined on real models, how often it collapses, and what it agrees with."""
-    from accredit.arena.examples import filters, read_examples, sample
     from accredit_papers.flows import flows as run
 
-    examples = read_examples(data_file, "text", None, limit, filters(where)) if data_file else sample()[:limit]
+    examples = _examples(data_file, where, limit)
     _finish(run(models, examples[:4] if quick else examples, quick, seed), out)
 
 
@@ -228,9 +260,9 @@ def sanity(model: str, limit: int, budget: int, quick: bool, out: str, seed: int
 @reproduce.command()
 @click.option("--data", required=True, type=NamedPath(dir_okay=False), help="eraser_movies.jsonl.gz")
 @click.option("--model", default="builtin", show_default=True, help="A folder with a Hugging Face classifier, or 'builtin'.")
-@click.option("--limit", type=Count(min=1), default=100, show_default=True, help="Reviews.")
+@click.option("--limit", type=Count(min=1), help="Reviews; default: all of the test split.")
 @_with(OPTIONS)
-def plausibility(data: str, model: str, limit: int, quick: bool, out: str, seed: int) -> None:
+def plausibility(data: str, model: str, limit: int | None, quick: bool, out: str, seed: int) -> None:
     """Do people agree? Explanations of movie reviews against human rationales (ERASER)."""
     from accredit.checks.files import check_is_file
     from accredit_papers.plausibility_report import plausibility_report
@@ -273,7 +305,9 @@ def shortcuts(
     help="Folder with the data files; docs/selection.md names them.",
 )
 @click.option("--sets", default="imdb,yelp,mnist,fashion", show_default=True, help="Data sets, separated by commas.")
-@click.option("--seeds", type=Count(min=1), help="Black boxes for each data set; default 3, quick 1.")
+@click.option(
+    "--seeds", type=Count(min=1), help="Black boxes for each data set; default 3, with --whole 10 as in the paper, quick 1."
+)
 @click.option(
     "--scale",
     type=Amount(0.1, 100),
@@ -284,9 +318,12 @@ def shortcuts(
 @click.option(
     "--whole",
     is_flag=True,
-    help="As published: every training row, a surrogate that reads positions, temperatures chosen on training rows; hours.",
+    help="Every training row of the data files, 5,000 test rows, settings of explainers chosen on training rows; hours. "
+    "Smaller than the paper: 2 epochs, LIME on 100 or 150 inputs, Yelp of 10,000 reviews.",
 )
-@click.option("--further", is_flag=True, help="Also try other settings of the explainers, on three seeds of yelp.")
+@click.option(
+    "--further", is_flag=True, help="Also try other settings of the explainers, on the first three seeds of every set."
+)
 @click.option("--finished", is_flag=True, help="Run nothing: report the black boxes that --store holds whole.")
 @click.option("--store", type=NamedPath(dir_okay=False), help="File that keeps finished cells: a stopped run goes on.")
 @click.option("--workers", type=Count(min=1), default=2, show_default=True, help="Processes.")
@@ -312,7 +349,7 @@ def selection(
     if whole and (quick or scale != 1):
         raise InvalidInput("--whole has sizes of its own; leave out --quick and --scale", argument="whole", code="conflict")
     names = [name.strip() for name in sets.split(",") if name.strip()]
-    count, sizes = seeds or (1 if quick else 3), WHOLE if whole else None
+    count, sizes = seeds or (1 if quick else 10 if whole else 3), WHOLE if whole else None
     _finish(run(Path(data), names, quick, count, seed, store, workers, sizes, scale, finished, further), out)
 
 
@@ -344,9 +381,8 @@ def every_page(context: click.Context, data: str | None, pages: str | None, quic
             raise InvalidInput(f"--pages names {', '.join(unknown) or 'nothing'}; {there}", argument="pages", code="unknown")
         names = asked
     failed, began = [], (time.perf_counter(), _cpu_seconds())
-    context.meta[FOUND] = Counter()
     for name in names:
-        click.echo(f"\n{name}", err=bool(context.meta[JSON]))
+        click.echo(f"\n{name}", err=True)
         place = ["--data", str(Path(data) / DATA[name])] if data and name in DATA else []
         words = [*place, *(["--quick"] if quick else []), "--out", out, *(["--seed", str(seed)] if seed else [])]
         try:
@@ -356,7 +392,8 @@ def every_page(context: click.Context, data: str | None, pages: str | None, quic
             failed.append(name)
             click.echo(f"! {name} did not run: {error}", err=bool(context.meta[JSON]))
     took, worked = ((after - before) / 60 for before, after in zip(began, (time.perf_counter(), _cpu_seconds()), strict=True))
-    counts = ", ".join(f"{context.meta[FOUND][kind]} {said}" for kind, said in COUNTED.items())
+    found = Counter(str(verdict.found) for report in context.meta.get(REPORTS, []) for verdict in report.verdicts)
+    counts = ", ".join(f"{found[kind]} {said}" for kind, said in COUNTED.items())
     click.echo(f"\npages run: {len(names) - len(failed)}, in {took:.1f} minutes, {worked:.1f} of CPU: {counts}", err=True)
     if failed:
         raise click.ClickException(f"{len(failed)} of {len(names)} pages did not run: {', '.join(failed)}")
@@ -367,8 +404,15 @@ def _cpu_seconds() -> float:
     return sum(os.times()[:4])
 
 
-UNSEEN = ("out", "store", "workers", "executor", "as_json", "quiet")  # options that do not change what a report says
-MARKS = {"holds": "✓", "refuted": "✗", "cannot tell": "?"}
+UNSEEN = (
+    "out",
+    "store",
+    "workers",
+    "executor",
+    "as_json",
+    "html_file",
+    "quiet",
+)  # options that do not change what a report says
 COUNTED = {"holds": "statements hold", "refuted": "are refuted", "cannot tell": "cannot be told from so little"}
 
 
@@ -390,14 +434,26 @@ def _type_of() -> str:
 
 
 def _finish(report: Report, out: str) -> None:
+    """Write a report, print its verdicts, and write the page of all reports so far, so that a stopped run leaves one."""
+    from accredit_papers.report_page import report_page
+    from accredit_papers.report_text import report_text
+
+    meta = click.get_current_context().meta
     report.command = _type_of()
-    files = report.write(out)
-    click.get_current_context().meta.get(FOUND, Counter()).update(str(verdict.found) for verdict in report.verdicts)
-    if click.get_current_context().meta[JSON]:
-        told = [{"found": v.found, "said": v.said, "because": v.because} for v in report.verdicts]
-        click.echo(json.dumps({"report": report.name, "verdicts": told}, ensure_ascii=False))
-    else:
-        for verdict in report.verdicts:
-            click.echo(f"{MARKS[verdict.found]} {verdict.said}\n    {verdict.because}")
+    files: list[str | Path] = [*report.write(out)]
+    reports = meta.setdefault(REPORTS, [])
+    reports.append(report)
+    click.echo(_as_json(report) if meta[JSON] else report_text(report))
+    if meta[HTML]:
+        write_whole(meta[HTML], report_page(reports))
+        files.append(meta[HTML])
     for file in files:
         write(file)
+
+
+def _as_json(report: Report) -> str:
+    verdicts = [
+        {"found": v.found, "said": v.said, "because": v.because, "section": v.section, "whose": v.whose or "text"}
+        for v in report.verdicts
+    ]
+    return json.dumps({"report": report.name, "verdicts": verdicts}, ensure_ascii=False)

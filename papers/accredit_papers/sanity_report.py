@@ -16,7 +16,7 @@ from accredit.errors import AccreditError
 from accredit.evaluate.bootstrap import bootstrap
 from accredit.evaluate.sanity import model_randomisation, randomised_layers
 from accredit.evaluate.stability import max_sensitivity, nudge_embeddings
-from accredit_papers.report import Report, mean_error
+from accredit_papers.report import Report, Whose, mean_error
 from accredit_papers.verdicts import Found, all_of, over_runs
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def sanity_report(contest: TextContest, examples: Sequence[Example], quick: bool
             all_of(judged.values()),
             f"surely above {UNCHANGED_CORRELATION:g} remains for {', '.join(stuck) or 'none'}"
             + (f"; {', '.join(unsure)} cannot be told" if unsure else ""),
-            ours=True,
+            whose=Whose.OURS,
         )
     return report
 

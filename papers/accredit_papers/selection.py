@@ -14,7 +14,7 @@ from accredit.store.results_cache import Finished
 from accredit.values.solver import progress
 from accredit_papers.report import Report
 from accredit_papers.selection_data import SOURCES, find_files, kind
-from accredit_papers.selection_further import WHERE, tell_further, try_further
+from accredit_papers.selection_further import tell_further, try_further
 from accredit_papers.selection_report import Cells, selection_report
 from accredit_papers.selection_runs import FULL, METHODS, QUICK, RunSizes, SelectionOutcome, SelectionRun, measure
 
@@ -36,7 +36,7 @@ def selection(
 
     `scale` multiplies the rows to learn from; no data set is asked for more rows than it has. With `finished` nothing
     is run: the report is about the black boxes whose methods are all in the store. `further` tries other settings of the
-    explainers of one set; they are shown, and nothing is chosen among them.
+    explainers on the first seeds of every set; they are shown, and nothing is chosen among them.
     """
     find_files(data, list(sets))
     if seeds < 1 or workers < 1:
@@ -47,8 +47,6 @@ def selection(
         )
     chosen = sizes or (QUICK if quick else FULL)
     runs = [SelectionRun(str(data), name, seed + s, chosen[kind(name)].scale(scale)) for s in range(seeds) for name in sets]
-    if further and WHERE not in sets:
-        raise InvalidInput(f"further tries settings on {WHERE}; name it too: sets={WHERE}", argument="further", code="conflict")
     if finished and store is None:
         raise InvalidInput(
             "store is missing; finished=True reports what one holds: write store=FILE", argument="store", code="missing"

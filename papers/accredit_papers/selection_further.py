@@ -1,4 +1,4 @@
-"""What was tried where a published figure of Table 3 does not appear: other settings of explainers, on one set of texts.
+"""What was tried where a published figure of Table 3 does not appear: other settings, on the first seeds of every set.
 
 All are run and all are shown, on the test rows that judge the table; nothing is chosen among them.
 """
@@ -16,12 +16,12 @@ from accredit.core import FloatArray
 from accredit.store.results_cache import Finished
 from accredit.values.solver import progress
 from accredit_papers.report import Report, mean_error
-from accredit_papers.selection_data import SOURCES
+from accredit_papers.selection_data import SOURCES, kind
 from accredit_papers.selection_report import NEAR_POINTS, TITLES, Cells, apart, figures, published
-from accredit_papers.selection_runs import SelectionOutcome, SelectionRun, measure_together
+from accredit_papers.selection_runs import TRAINED, RunSizes, SelectionOutcome, SelectionRun, measure_together
 
-WHERE = "yelp"  # the cheapest of the four sets
 SEEDS_TRIED = 3
+BOTH = ("texts", "pictures")
 
 
 class OtherSizes(TypedDict, total=False):
@@ -30,22 +30,27 @@ class OtherSizes(TypedDict, total=False):
     epochs: int
     cxplain_epochs: int
     selector: int
+    selectors: tuple[int, ...]
     surrogate: str
     temperatures: tuple[float, ...]
+    weightings: tuple[tuple[int, float], ...]
 
 
 LONGER: OtherSizes = {"epochs": 6}
+NOT_CHOSEN: OtherSizes = {"temperatures": (0.5,), "selectors": (), "weightings": ()}
+L2X, VIBI, ANSWER, PRETRAINED, WEIGHTED = TRAINED
 
 
 @dataclass(frozen=True, eq=False)
 class FurtherTrial:
-    """A setting that is not the table's, and the methods it is tried on."""
+    """A setting that is not the table's, and the methods and kinds of data that it is tried on."""
 
     words: str
     methods: tuple[str, ...]
     sizes: OtherSizes = field(default_factory=lambda: OtherSizes())
     settings: Mapping[str, object] = field(default_factory=dict)  # of the explainer
     padding: bool = False
+    kinds: tuple[str, ...] = BOTH
 
     def of(self, run: SelectionRun) -> SelectionRun:
         """The run with this setting."""
@@ -54,35 +59,45 @@ class FurtherTrial:
 
 
 TRIALS = (  # in the order in which they are run
-    FurtherTrial("6 epochs", ("l2x+answer", "vibi", "l2x+answer+pretraining"), LONGER),
-    FurtherTrial("6 epochs, temperature 0.5, not chosen", ("l2x+answer",), {**LONGER, "temperatures": (0.5,)}),
-    FurtherTrial("6 epochs, a surrogate that reads no places", ("l2x+answer",), {**LONGER, "surrogate": "bag"}),
+    FurtherTrial("6 epochs", (ANSWER, VIBI, PRETRAINED), LONGER),
+    FurtherTrial("6 epochs, nothing chosen", (ANSWER,), {**LONGER, **NOT_CHOSEN}),
+    FurtherTrial("6 epochs, a surrogate that reads no places", (ANSWER,), {**LONGER, "surrogate": "bag"}, kinds=("texts",)),
     FurtherTrial("losses at the black box's answers, not at the labels", ("cxplain",), {}, {"labels": "answers"}),
     FurtherTrial("20 epochs", ("cxplain",), {"cxplain_epochs": 20}),
-    FurtherTrial("6 epochs, padding may be chosen, a surrogate that reads no places, temperature 0.5", ("l2x+answer",),
-          {**LONGER, "surrogate": "bag", "temperatures": (0.5,)}, padding=True),
-    FurtherTrial("6 epochs, 100 filters in the selector", ("l2x+answer", "vibi"), {**LONGER, "selector": 100}),
-    FurtherTrial("6 epochs, β = 0.01", ("vibi",), LONGER, {"beta": 0.01}),
-    FurtherTrial("12 epochs", ("l2x+answer", "vibi"), {"epochs": 12}),
+    FurtherTrial("6 epochs, padding may be chosen, a surrogate that reads no places, nothing chosen", (ANSWER,),
+          {**LONGER, **NOT_CHOSEN, "surrogate": "bag"}, padding=True, kinds=("texts",)),
+    FurtherTrial("6 epochs, 100 filters in the selector", (ANSWER, VIBI), {**LONGER, "selector": 100, "selectors": ()},
+          kinds=("texts",)),
+    FurtherTrial("6 epochs, 32 filters in the selector", (L2X, ANSWER, VIBI, PRETRAINED),
+          {**LONGER, "selector": 32, "selectors": ()}, kinds=("pictures",)),
+    FurtherTrial("10 steps of P(Y|M), weights at most 50", (WEIGHTED,), NOT_CHOSEN, {"steps": 10, "cap": 50.0}),
+    FurtherTrial("10 steps of P(Y|M), weights at most 50, the selector weighted too", (WEIGHTED,), NOT_CHOSEN,
+          {"steps": 10, "cap": 50.0, "weigh_selector": True}),
+    FurtherTrial("P(Y|M) learns from a batch before it weighs it", (WEIGHTED,), NOT_CHOSEN, {"learn_first": True}),
+    FurtherTrial("6 epochs, β = 0.01", (VIBI,), LONGER, {"beta": 0.01}),
+    FurtherTrial("12 epochs", (ANSWER, VIBI), {"epochs": 12}),
 )  # fmt: skip
 ASKED = [(trial, method) for trial in TRIALS for method in trial.methods]
-Tried = dict[tuple[FurtherTrial, str], dict[int, SelectionOutcome]]  # seed -> outcome
+Tried = dict[tuple[str, FurtherTrial, str], dict[int, SelectionOutcome]]  # (set, trial, method) -> seed -> outcome
 
 
 def try_further(runs: Sequence[SelectionRun], store: str | Path, only_finished: bool = False) -> Tried:
-    """Every trial on the first seeds, run where the store does not hold it; with `only_finished` those that it holds."""
-    first = [run for run in runs if run.name == WHERE][:SEEDS_TRIED]
+    """Every trial on the first seeds of every set, run where the store does not hold it and kept the moment it is done; with
+    `only_finished` those that it holds."""
+    sets = dict.fromkeys(run.name for run in runs)
+    first = [run for name in sets for run in [run for run in runs if run.name == name][:SEEDS_TRIED]]
     tried: Tried = {}
     with Finished(store) as kept, progress("trials on a seed", len(first)) as bar:
         for done, run in enumerate(first):
-            found = {(trial, method): kept.found(trial.of(run).key(method)) for trial, method in ASKED}
+            asked = [(trial, method) for trial, method in ASKED if kind(run.name) in trial.kinds]
+            found = {(trial, method): kept.found(trial.of(run).key(method)) for trial, method in asked}
             missing = [] if only_finished else [key for key, outcome in found.items() if outcome is None]
             for trial, method, outcome in _measure(run, missing):
                 found[trial, method] = asdict(outcome)
                 kept.keep(trial.of(run).key(method), asdict(outcome))
             for (trial, method), plain in found.items():
                 if plain is not None:
-                    tried.setdefault((trial, method), {})[run.seed] = SelectionOutcome(**plain)
+                    tried.setdefault((run.name, trial, method), {})[run.seed] = SelectionOutcome(**plain)
             bar.update(done + 1)
     return tried
 
@@ -98,13 +113,25 @@ def _measure(
 
 
 def tell_further(report: Report, tried: Tried, cells: Cells, runs: Sequence[SelectionRun]) -> None:
-    """The trials beside the setting of the table, on the first seeds, method by method."""
-    report.heading(f"Tried further: {SOURCES[WHERE].title}")
+    """The trials beside the setting of the table, on the first seeds, set by set and method by method."""
+    for name in dict.fromkeys(run.name for run in runs):
+        mine = {(trial, method): outcomes for (there, trial, method), outcomes in tried.items() if there == name}
+        usual = next(run.sizes for run in runs if run.name == name)
+        _tell_set(report, name, mine, cells, usual)
+
+
+def _tell_set(
+    report: Report,
+    name: str,
+    tried: Mapping[tuple[FurtherTrial, str], dict[int, SelectionOutcome]],
+    cells: Cells,
+    usual: RunSizes,
+) -> None:
+    report.heading(f"Tried further: {SOURCES[name].title}")
     if not tried:
         report.say("The store holds none of the trials; the same command without `--finished` runs them.")
         return
     spent = sum(outcome.seconds for outcomes in tried.values() for outcome in outcomes.values())
-    usual = next(run.sizes for run in runs if run.name == WHERE)
     report.say(
         "Where a published figure does not appear, other settings were tried, on at most "
         f"{SEEDS_TRIED} seeds. All that were run are shown, and nothing is chosen among them. The first line of a method is "
@@ -114,9 +141,9 @@ def tell_further(report: Report, tried: Tried, cells: Cells, runs: Sequence[Sele
     )
     rows: list[list[object]] = []
     for method in dict.fromkeys(method for _, method in tried):
-        table = {seed: cell for (name, m, seed), cell in cells.items() if (name, m) == (WHERE, method)}
-        rows += [_row(method, "as in the table", {seed: table[seed] for seed in sorted(table)[:SEEDS_TRIED]})]
-        rows += [_row(method, trial.words, outcomes) for (trial, m), outcomes in tried.items() if m == method]
+        table = {seed: cell for (there, m, seed), cell in cells.items() if (there, m) == (name, method)}
+        rows += [_row(name, method, "as in the table", {seed: table[seed] for seed in sorted(table)[:SEEDS_TRIED]})]
+        rows += [_row(name, method, trial.words, outcomes) for (trial, m), outcomes in tried.items() if m == method]
     report.table(
         [
             "method",
@@ -133,11 +160,11 @@ def tell_further(report: Report, tried: Tried, cells: Cells, runs: Sequence[Sele
     )
     for method in dict.fromkeys(method for _, method in tried):
         mine = {trial.words: outcomes.values() for (trial, m), outcomes in tried.items() if m == method}
-        report.say(_reach(method, {words: figures(outcomes, "post_hoc") for words, outcomes in mine.items()}))
+        report.say(_reach(name, method, {words: figures(outcomes, "post_hoc") for words, outcomes in mine.items()}))
 
 
-def _row(method: str, words: str, by_seed: dict[int, SelectionOutcome]) -> list[object]:
-    outcomes, paper = list(by_seed.values()), published(WHERE, method)
+def _row(name: str, method: str, words: str, by_seed: dict[int, SelectionOutcome]) -> list[object]:
+    outcomes, paper = list(by_seed.values()), published(name, method)
     post_hoc, evalx, own = (figures(outcomes, what) for what in ("post_hoc", "evalx", "surrogate"))
     return [
         TITLES[method],
@@ -152,9 +179,9 @@ def _row(method: str, words: str, by_seed: dict[int, SelectionOutcome]) -> list[
     ]
 
 
-def _reach(method: str, post_hoc: dict[str, FloatArray]) -> str:
+def _reach(name: str, method: str, post_hoc: dict[str, FloatArray]) -> str:
     """How far the trials of one method reach, and which of them comes nearest to the paper."""
-    paper, means = published(WHERE, method), {words: float(values.mean()) for words, values in post_hoc.items()}
+    paper, means = published(name, method), {words: float(values.mean()) for words, values in post_hoc.items()}
     nearest = min(means, key=lambda words: abs(means[words] - paper))
     verb = "is reached" if abs(means[nearest] - paper) <= NEAR_POINTS else "is not reached"
     seeds = len(post_hoc[nearest])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ import numpy as np
 from accredit.core import FloatArray
 from accredit_papers.report import Report, mean_error
 from accredit_papers.selection_data import SOURCES, kind
-from accredit_papers.selection_runs import CHOOSING, METHODS, RunSizes, SelectionOutcome, SelectionRun, read
+from accredit_papers.selection_runs import CHOOSING, METHODS, TRAINED, RunSizes, SelectionOutcome, SelectionRun, read
 from accredit_papers.verdicts import over_runs, standard_errors_from
 
 if TYPE_CHECKING:
@@ -128,20 +129,22 @@ def _introduce(report: Report, runs: Sequence[SelectionRun], cells: Cells) -> No
 
 def _describe(what: str, sizes: RunSizes) -> str:
     black_box = (
-        f"a convolution of three words, {sizes.width} filters, maximum over the text; selector {sizes.selector} filters; "
+        f"a convolution of three words, {sizes.width} filters, maximum over the text; "
         f"EVAL-X is a bag of words, the surrogate {SURROGATES[sizes.surrogate]}"
         if what == "texts"
         else f"two 5×5 convolutions of {sizes.width} and {2 * sizes.width} filters, EVAL-X alike; surrogate 16 and 32; "
-        f"selector 5×5 convolutions of {sizes.selector}"
+        "selector 5×5 convolutions"
     )
     rows = "all" if sizes.cxplain_rows >= sizes.train else f"{sizes.cxplain_rows:,}"
     several = ", ".join(f"{t:g}" for t in sizes.temperatures)
-    heat = (
-        f"temperature {several}"
-        if len(sizes.temperatures) == 1
-        else f"temperature {several}, whichever keeps more answers after learning from {CHOOSING:.1%} of the training rows, "
-        "on as many others of them, anew for every seed and method"
-    )
+    widths = ", ".join(map(str, (sizes.selector, *sizes.selectors)))
+    weighings = "".join(f", or {steps} steps and weights at most {cap:g}" for steps, cap in sizes.weightings)
+    heat = f"temperature {several}, {widths} filters in the selector, for Weighting the recipe's own steps and cap{weighings}"
+    if len(sizes.temperatures) > 1 or sizes.selectors or sizes.weightings:
+        heat += (
+            f"; where there are several, one after the other, whichever keeps more answers after learning from "
+            f"{CHOOSING:.1%} of the training rows, on as many others of them, anew for every seed and method"
+        )
     removal = "words one by one" if what == "texts" else "2×2 blocks, whose pixels share one score"
     return (
         f"**{what.capitalize()}**: black box {black_box}; black box and EVAL-X at most {sizes.judge_epochs} epochs; "
@@ -149,7 +152,8 @@ def _describe(what: str, sizes: RunSizes) -> str:
         f"random masks, then {sizes.epochs} for the selector), {heat}. LIME: {sizes.lime_budget} coalitions for each of "
         f"{sizes.lime_rows} test inputs, chosen by |slope|; *supporting* chooses by signed slope. CXPlain: removal "
         f"losses of {rows} training rows ({removal}), {sizes.cxplain_models} network(s); it alone is "
-        "given true labels. Gradient: |∂logit/∂x| (length at the word's vector)."
+        "given true labels. Weighting is the recipe that ships: P(Y|M) weighs rows before it learns from "
+        "them. Gradient: |∂logit/∂x| (length at the word's vector)."
     )
 
 
@@ -193,6 +197,7 @@ def _one_set(report: Report, name: str, cells: Cells, runs: Sequence[SelectionRu
         ],
         rows,
     )
+    _settings(report, name, cells)
     report.say(_which_cure(name, cells))
     report.say(_what_it_rewards(name, cells))
     report.figure(
@@ -201,6 +206,20 @@ def _one_set(report: Report, name: str, cells: Cells, runs: Sequence[SelectionRu
         lambda axes: _draw(axes, name, cells),
         (6.4, 3.8),
     )
+
+
+def _settings(report: Report, name: str, cells: Cells) -> None:
+    """Which settings training rows preferred, where there was a choice, and in how many seeds."""
+    chosen = {method: Counter(cell.chosen for cell in seeds_of(cells, name, method)) for method in TRAINED}
+    rows = [
+        [TITLES[method], setting, count]
+        for method, found in chosen.items()
+        for setting, count in found.most_common()
+        if setting
+    ]
+    if rows:
+        report.say("Chosen on training rows:")
+        report.table(["method", "setting", "seeds"], rows)
 
 
 def _which_cure(name: str, cells: Cells) -> str:

@@ -32,6 +32,8 @@ PAPER_METHODS = (
     "l2x+answer+pretraining",
     "l2x+answer+weighting",
 )
+TRAINED = PAPER_METHODS[3:]  # a selector and a surrogate, whose settings are chosen on training rows
+WEIGHTING = "+weighting"  # how the names of methods end that weigh rows
 METHODS = ("random", "gradient", "gradient x input", "lime", "lime, supporting", *PAPER_METHODS[2:])
 
 
@@ -53,6 +55,8 @@ class RunSizes:
     selector: int  # filters of a selector
     surrogate: str = "auto"  # the reader of a trained explainer: a kind that `network_for` knows
     temperatures: tuple[float, ...] = (0.5,)  # of the relaxed choice; of several, rows of the training split decide
+    selectors: tuple[int, ...] = ()  # filters of a selector that are tried beside `selector`
+    weightings: tuple[tuple[int, float], ...] = ()  # steps of P(Y|M) and caps of weights that are tried beside the recipe's
 
     def scale(self, factor: float) -> RunSizes:
         """`factor` times the rows to learn from, and to explain by LIME and CXPlain; everything else as it is."""
@@ -65,11 +69,11 @@ FULL = {
     "pictures": RunSizes(2000, 1500, 4, 32, 6, 100, 600, 300, 10, 3, 16, 8),
 }
 ALL_ROWS = 10**6  # more rows than any of the data sets has
-WHOLE = {  # every training row, and one network of CXPlain that is asked about all of them
-    "texts": RunSizes(ALL_ROWS, 5000, 2, 40, 5, 150, 400, ALL_ROWS, 6, 1, 100, 50, "places", (0.5, 0.1)),
-    "pictures": RunSizes(ALL_ROWS, 5000, 2, 32, 6, 100, 600, ALL_ROWS, 6, 1, 16, 8, "auto", (0.5, 0.1)),
+WHOLE = {  # every training row, one network of CXPlain that is asked about all of them, settings chosen on training rows
+    "texts": RunSizes(ALL_ROWS, 5000, 2, 40, 5, 150, 400, ALL_ROWS, 6, 1, 100, 50, "places", (0.5, 0.1), (100,), ((10, 50.0),)),
+    "pictures": RunSizes(ALL_ROWS, 5000, 2, 32, 6, 100, 600, ALL_ROWS, 6, 1, 16, 8, "auto", (0.5, 0.1), (32,), ((10, 50.0),)),
 }
-CHOOSING = 0.125  # of the training rows that an explainer learns from while its temperature is chosen
+CHOOSING = 0.125  # of the training rows that an explainer learns from while its settings are chosen
 QUICK = {
     "texts": RunSizes(1500, 400, 2, 40, 4, 60, 200, 100, 5, 1, 50, 25),
     "pictures": RunSizes(1000, 400, 2, 32, 4, 60, 400, 100, 5, 1, 8, 8),
@@ -89,7 +93,12 @@ class SelectionRun:
 
     def key(self, method: str) -> dict[str, object]:
         """Everything but the folder that the numbers of a method depend on."""
-        usual = {"set": self.name, "seed": self.seed, "method": method, "sizes": asdict(self.sizes), "format": 2}
+        sizes = asdict(self.sizes)
+        tried = {name: value for name in ("selectors", "weightings") if (value := sizes.pop(name))}
+        weighted = method.endswith(WEIGHTING)
+        usual = {"set": self.name, "seed": self.seed, "method": method, "sizes": sizes, "format": 3 if weighted else 2}
+        if method in TRAINED:
+            usual |= {name: value for name, value in tried.items() if weighted or name == "selectors"}
         changed = {"padding": self.padding, "settings": dict(self.settings)}
         return usual | {name: value for name, value in changed.items() if value}
 
@@ -107,6 +116,7 @@ class SelectionOutcome:
     seconds: float  # CPU, training and explaining
     ended: str  # why training stopped
     building: float = 0.0  # CPU seconds of the black box and its judge, which all methods of a run share
+    chosen: str = ""  # the settings that training rows preferred, where several were tried
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,7 +153,7 @@ def measure_together(asked: Sequence[tuple[SelectionRun, str]]) -> Iterator[tupl
 
 def _measure(world: Bench, run: SelectionRun, method: str) -> SelectionOutcome:
     began = time.process_time()
-    chosen, surrogate, ended = EXPLAIN[method](world, run)
+    chosen, surrogate, ended, preferred = EXPLAIN[method](world, run)
     spent = time.process_time() - began
     given, rows = world.task, len(chosen)
     x, choice = given.x_test[:rows], world.choice[:rows]
@@ -158,6 +168,7 @@ def _measure(world: Bench, run: SelectionRun, method: str) -> SelectionOutcome:
         spent,
         ended,
         world.seconds,
+        preferred,
     )
 
 
@@ -198,15 +209,15 @@ def _task(data: str, name: str, train: int, test: int) -> SelectionTask:
     return task(data, name, train, test)
 
 
-# Every method: (world, run) -> (what it keeps, its own surrogate's answers, why training ended)
+# Every method: (world, run) -> (what it keeps, its own surrogate's answers, why training ended, settings that were chosen)
 
-Explained = tuple[BoolArray, FloatArray | None, str]
+Explained = tuple[BoolArray, FloatArray | None, str, str]
 
 
 def _random(world: Bench, run: SelectionRun) -> Explained:
     x = world.task.x_test
     drawn = np.random.default_rng(run.seed).random((len(x), world.task.inputs.n))
-    return top(drawn, world.task.k, world.task.inputs.present(x)), None, "nothing is trained"
+    return top(drawn, world.task.k, world.task.inputs.present(x)), None, "nothing is trained", ""
 
 
 def _gradient(times_input: bool) -> Callable[[Bench, SelectionRun], Explained]:
@@ -214,7 +225,7 @@ def _gradient(times_input: bool) -> Callable[[Bench, SelectionRun], Explained]:
         from accredit.learned.gradient import Gradient
 
         explainer = Gradient(world.task.inputs, world.task.k, world.network, times_input)
-        return explainer.select(world.task.x_test), None, str(explainer.history["stopped_because"])
+        return explainer.select(world.task.x_test), None, str(explainer.history["stopped_because"]), ""
 
     return explain
 
@@ -224,7 +235,7 @@ def _lime(rank: str) -> Callable[[Bench, SelectionRun], Explained]:
         x = world.task.x_test[: run.sizes.lime_rows]
         slopes = _slopes(world, run)
         scores = np.abs(slopes) if rank == "magnitude" else slopes
-        return top(scores, world.task.k, world.task.inputs.present(x)), None, "nothing is trained"
+        return top(scores, world.task.k, world.task.inputs.present(x)), None, "nothing is trained", ""
 
     return explain
 
@@ -263,54 +274,85 @@ def _cxplain(world: Bench, run: SelectionRun) -> Explained:
     else:
         grown = removal_losses(explainer.removed, x, world.black_box, y)
     explainer.learn(x, shares(grown, explainer.removed.present(x)), seed=run.seed)
-    return explainer.select(given.x_test), None, str(explainer.history["stopped_because"])
+    return explainer.select(given.x_test), None, str(explainer.history["stopped_because"]), ""
 
 
 def _train(name: str) -> Callable[[Bench, SelectionRun], Explained]:
     def explain(world: Bench, run: SelectionRun) -> Explained:
-        given, temperature = world.task, _temperature(world, run, name)
-        explainer = _learn(world, run, name, temperature, given.x)
-        ended = f"{explainer.history.stopped_because}; temperature {temperature:g}"
-        return explainer.select(given.x_test), explainer.predict(given.x_test), ended
+        given, (setting, several) = world.task, choose_setting(world, run, name)
+        explainer = _learn(world, run, name, setting, given.x)
+        preferred = setting.words() if several else ""
+        return explainer.select(given.x_test), explainer.predict(given.x_test), explainer.history.stopped_because, preferred
 
     return explain
 
 
-def _learn(world: Bench, run: SelectionRun, name: str, temperature: float, x: Array) -> TrainedExplainer:
-    """A trained explainer of these rows."""
+@dataclass(frozen=True)
+class ExplainerSetting:
+    """What may be chosen of a trained explainer."""
+
+    temperature: float
+    selector: int  # filters
+    weighting: tuple[int, float] | None = None  # steps of P(Y|M) and cap of the weights; None: the recipe's own, or none
+
+    def words(self) -> str:
+        """The setting for a table.
+
+        >>> ExplainerSetting(0.5, 32, (10, 50.0)).words()
+        'temperature 0.5, 32 filters, 10 steps of P(Y|M), weights at most 50'
+        """
+        weighing = (
+            "" if self.weighting is None else f", {self.weighting[0]} steps of P(Y|M), weights at most {self.weighting[1]:g}"
+        )
+        return f"temperature {self.temperature:g}, {self.selector} filters{weighing}"
+
+
+def _learn(world: Bench, run: SelectionRun, name: str, setting: ExplainerSetting, x: Array) -> TrainedExplainer:
+    """A trained explainer of these rows, by the recipe that ships."""
     from accredit.learned.recipes import RECIPES, defaults
 
     given, sizes = world.task, run.sizes
     training = replace(defaults(given.inputs, given.k)["training"], epochs=sizes.epochs, batch=sizes.batch)
-    first = {"learn_first": True} if name.endswith("+weighting") else {}  # as in the runs that are on record
+    weighing = {} if setting.weighting is None else dict(zip(("steps", "cap"), setting.weighting, strict=True))
     explainer = RECIPES[name](
         given.inputs,
         2,
         given.k,
         training=training,
-        selector_width=sizes.selector,
+        selector_width=setting.selector,
         surrogate=sizes.surrogate,
-        temperature=temperature,
-        **first | dict(run.settings),
+        temperature=setting.temperature,
+        **weighing | dict(run.settings),
     )
     return explainer.fit(x, world.black_box, seed=run.seed)
 
 
-def _temperature(world: Bench, run: SelectionRun, name: str) -> float:
-    """Of several temperatures the one whose choices keep most answers on training rows that it has not learned from."""
-    candidates, given = run.sizes.temperatures, world.task
-    if len(candidates) == 1:
-        return candidates[0]
+def choose_setting(world: Bench, run: SelectionRun, name: str) -> tuple[ExplainerSetting, bool]:
+    """The setting whose choices keep most answers on training rows that it has not learned from, and whether several were
+    tried: the temperature first, then the selector, then the weighting, each beside what is already chosen."""
+    sizes, given = run.sizes, world.task
+    ways: list[dict[str, object]] = [{"temperature": t} for t in sizes.temperatures[1:]]
+    ways += [{"selector": width} for width in sizes.selectors]
+    ways += [{"weighting": pair} for pair in sizes.weightings if name.endswith(WEIGHTING)]
+    best = ExplainerSetting(sizes.temperatures[0], sizes.selector)
+    if not ways:
+        return best, False
     cut = round(CHOOSING * len(given.x))
     learned, held = given.x[:cut], given.x[cut : 2 * cut]
     choice = world.black_box(held).argmax(axis=1)
 
-    def keep(temperature: float) -> float:
-        chosen = _learn(world, run, name, temperature, learned).select(held)
+    def keep(setting: ExplainerSetting) -> float:
+        chosen = _learn(world, run, name, setting, learned).select(held)
         answers = world.black_box(given.inputs.keep(held, chosen)).argmax(axis=1)
         return float((answers == choice).mean())
 
-    return max(candidates, key=keep)
+    kept = keep(best)
+    for way in ways:
+        other = replace(best, **way)  # type: ignore[arg-type]
+        reached = keep(other)
+        if reached > kept:
+            best, kept = other, reached
+    return best, True
 
 
 EXPLAIN: dict[str, Callable[[Bench, SelectionRun], Explained]] = {
@@ -320,5 +362,5 @@ EXPLAIN: dict[str, Callable[[Bench, SelectionRun], Explained]] = {
     "lime": _lime("magnitude"),
     "lime, supporting": _lime("support"),
     "cxplain": _cxplain,
-    **{name: _train(name) for name in PAPER_METHODS[3:]},
+    **{name: _train(name) for name in TRAINED},
 }

@@ -18,7 +18,7 @@ import numpy as np
 from accredit.core import FloatArray
 from accredit.errors import InvalidInput
 from accredit.store.results_cache import Finished
-from accredit_papers.report import Report, mean_error
+from accredit_papers.report import Report, Whose, mean_error
 from accredit_papers.review_texts import ReviewTexts, data_digest
 from accredit_papers.shortcuts_runs import (
     BASELINES,
@@ -32,6 +32,7 @@ from accredit_papers.shortcuts_runs import (
     ShortcutTask,
     read_finished,
 )
+from accredit_papers.shortcuts_theorem import theorem_1
 from accredit_papers.verdicts import all_of, over_runs, standard_errors_from
 
 if TYPE_CHECKING:
@@ -128,6 +129,7 @@ def shortcuts(
         settings = [s.shorten(QUICK_EPOCHS, QUICK_BATCH) for s in settings]
     found = outcomes(settings, numbers, "report")
     report = _report(found, tried, texts, quick, numbers)
+    theorem_1(report, seed)
     if further:
         _further(report, found, outcomes(FURTHER, numbers[:2], "report"))
     return report
@@ -281,6 +283,7 @@ def _shortcut_verdict(report: Report, row: SettingRow, baseline: SettingRow) -> 
         over_runs(mass, low=CHANCE),
         f"inert {row.percent('mass')} % (seeds {_range(row, 'mass')})",
         paper=f"{_published(row)[1]} %",
+        whose=Whose.THRESHOLD,
     )
     report.verdict(
         f"{row.name}: on average more than 60 % of attention on inert tokens, at an accuracy above 95 %",
@@ -288,14 +291,14 @@ def _shortcut_verdict(report: Report, row: SettingRow, baseline: SettingRow) -> 
         f"inert {row.percent('mass')} %, above 60 in {int((mass > 0.60).sum())} of {len(row.outcomes)} seeds; accuracy "
         f"{row.percent('accuracy')} %",
         paper=f"{_published(row)[1]} % at {_published(row)[0]} %",
-        ours=True,
+        whose=Whose.THRESHOLD,
     )
     report.verdict(
         f"{row.name}: a probe that sees the mask alone is within 3 points of the model",
         over_runs(row.values("probe") - accuracy, -0.03, 0.03),
         f"probe {row.percent('probe')} %, model {row.percent('accuracy')} %; with another review's words "
         f"{row.percent('scramble_answer')} % of the answers stay",
-        ours=True,
+        whose=Whose.OURS,
     )
 
 
@@ -316,14 +319,14 @@ def _cure_verdict(report: Report, row: SettingRow, shortcut: SettingRow) -> None
         f"inert {row.percent('mass')} %, below 15 in {int((mass < 0.15).sum())} of {len(row.outcomes)} seeds; accuracy "
         f"{row.percent('accuracy')} % (seeds {_range(row, 'accuracy')})",
         paper=f"{_published(row)[1]} % at {_published(row)[0]} %",
-        ours=True,
+        whose=Whose.THRESHOLD,
     )
     report.verdict(
         f"{row.name}: with another review's words under its mask, the label is guessed within 5 points of chance",
         over_runs(row.values("scramble"), COIN - 0.05, COIN + 0.05),
         f"scramble {row.percent('scramble')} % (seeds {_range(row, 'scramble')}); neutral loss {mean_error(losses, 3)}, at or "
         f"above ln 2 in {int((losses >= log(2)).sum())} of {len(losses)} seeds",
-        ours=True,
+        whose=Whose.OURS,
     )
 
 

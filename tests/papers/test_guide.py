@@ -67,7 +67,8 @@ ON_TEXTS = [row[0] for row in IN_ONE[1:] if row[IN_ONE[0].index(BUILT_IN)] != "â
 
 def test_every_number_of_the_guide_is_in_a_report_it_links():
     known = {number for text in REPORTS.values() for number in NUMBER.findall(text)}
-    missing = [number for number in NUMBER.findall(GUIDE) if number not in known]
+    by_hand = re.sub(r"<!-- answer methods: begin -->.*<!-- answer methods: end -->", "", GUIDE, flags=re.DOTALL)  # a run's own
+    missing = [number for number in NUMBER.findall(by_hand) if number not in known]
     assert not missing, missing
     assert len(NUMBER.findall(GUIDE)) > 40  # the expression finds them
 
@@ -166,17 +167,18 @@ def test_the_milliseconds_are_the_report_s():
         assert passes(title, "integrated-gradients") < passes(title, "shapley") / 2
 
 
-def test_rationales_tell_no_two_methods_apart():
+def test_rationales_tell_no_two_methods_apart_but_attention():
     summary, (header, *rows) = tables(REPORTS["plausibility"])[:2]
     assert header[1] == "AUPRC"
-    ends = [[float(x) for x in re.findall(r"\d\.\d+", row[1])] for row in rows]
-    assert max(low for _, low, _ in ends) < min(high for _, _, high in ends)
-    assert "0.580" in rows[0][1] and any(row[0] == "random" and "0.529" in row[1] for row in rows)
+    ends = {row[0]: [float(x) for x in re.findall(r"\d\.\d+", row[1])] for row in rows}
+    best = max(low for _, low, _ in ends.values())
+    assert [name for name, (_, _, high) in ends.items() if high < best] == ["attention"]
+    assert "0.510" in rows[0][1] and any(row[0] == "random" and "0.447" in row[1] for row in rows)
     found = [verdict for _, verdict in summary[1:]]
-    assert (len(found), found.count("holds"), found.count("cannot tell")) == (9, 5, 4)
-    assert says(SAID, "of nine methods") and says(SAID, "for `saliency`, `attention`")
+    assert (len(found), found.count("holds"), found.count("cannot tell")) == (9, 7, 2)
+    assert says(SAID, "of nine methods")
     open_ones = [said.split()[0] for said, verdict in summary[1:] if verdict == "cannot tell"]
-    assert open_ones == ["saliency", "attention", "flow", "flow:agf"]
+    assert open_ones == ["attention", "flow"]
 
 
 def test_what_is_said_of_flows():

@@ -60,9 +60,9 @@ def test_verdicts_on_the_built_in_model():
 
 def test_flow_that_grows_with_confidence_is_seen_to():
     """Sixty pairs in the same order, and sixty fixed pairs in no order."""
-    from accredit_papers.beside_propositions import _correlate
+    from accredit_papers.beside_propositions import correlate
 
     x = np.arange(60.0)
-    assert _correlate(x, np.sqrt(x), 0).value == pytest.approx(1)
-    shuffled = _correlate(x, np.random.default_rng(0).permutation(60) * 1.0, 0)
+    assert correlate(x, np.sqrt(x), 0).value == pytest.approx(1)
+    shuffled = correlate(x, np.random.default_rng(0).permutation(60) * 1.0, 0)
     assert abs(shuffled.value) < 0.6 and 0 in shuffled

@@ -179,7 +179,7 @@ def test_measures_mean_what_they_say(folder):
     run = SelectionRun(str(folder), "mnist", 0, TINY["pictures"])
     world = selection_runs.build(run)
     for method, result in selection_runs.measure(run, ["random", "l2x"]):
-        chosen, _, _ = selection_runs.EXPLAIN[method](world, run)
+        chosen, *_ = selection_runs.EXPLAIN[method](world, run)
         assert chosen.sum(axis=1).tolist() == [25] * 20
         kept = world.black_box(world.task.x_test * chosen.reshape(-1, 28, 28)).argmax(axis=1)
         whole = world.black_box(world.task.x_test).argmax(axis=1)
@@ -289,8 +289,6 @@ def test_trials_that_were_not_run_are_said_to_be_missing(report, folder, monkeyp
     monkeypatch.setattr(selection_further, "ASKED", [(FurtherTrial("never run", ("vibi",), {"epochs": 9}), "vibi")])
     told = selection.selection(folder, ["yelp"], store=report[1], sizes=TINY, finished=True, further=True).markdown()
     assert says(told, "store holds none")
-    with refused("conflict", "further"):
-        selection.selection(folder, ["mnist"], store=report[1], sizes=TINY, further=True)
 
 
 def test_a_trial_changes_its_key_and_the_table_keeps_its_own():
@@ -309,17 +307,72 @@ def test_padding_becomes_a_word_that_may_be_kept(folder):
 
 
 @pytest.mark.slow
-def test_a_temperature_is_chosen_on_training_rows(folder, monkeypatch):
-    sizes = replace(TINY["texts"], temperatures=(0.5, 0.1), surrogate="places")
+def test_settings_are_chosen_on_training_rows_one_after_the_other(folder, monkeypatch):
+    sizes = replace(TINY["texts"], temperatures=(0.5, 0.1), surrogate="places", selectors=(16,), weightings=((3, 9.0),))
     run = SelectionRun(str(folder), "imdb", 0, sizes)
     world, asked = selection_runs.build(run), []
     whole = selection_runs._learn
 
-    def learned(world, run, name, temperature, x):
-        asked.append((temperature, len(x)))
-        return whole(world, run, name, temperature, x)
+    def learned(world, run, name, setting, x):
+        asked.append((setting, len(x)))
+        return whole(world, run, name, setting, x)
 
     monkeypatch.setattr(selection_runs, "_learn", learned)
-    _, surrogate, ended = selection_runs.EXPLAIN["l2x"](world, run)
-    assert asked[:2] == [(0.5, 20), (0.1, 20)] and asked[2][1] == 160
-    assert f"temperature {asked[2][0]:g}" in ended and surrogate.shape == (24, 2)
+    _, surrogate, _, preferred = selection_runs.EXPLAIN["l2x+answer+weighting"](world, run)
+    assert [rows for _, rows in asked] == [20, 20, 20, 20, 160]  # as it is, colder, wider, otherwise weighted; then all rows
+    first, colder, wider, weighed, final = (setting for setting, _ in asked)
+    assert (first.temperature, colder.temperature, wider.selector, weighed.weighting) == (0.5, 0.1, 16, (3, 9.0))
+    assert preferred == final.words() and surrogate.shape == (24, 2)
+    asked.clear()
+    selection_runs.EXPLAIN["l2x"](world, run)
+    assert all(setting.weighting is None for setting, _ in asked) and len(asked) == 4
+
+
+def test_a_setting_must_keep_more_answers_to_be_taken(folder, monkeypatch):
+    """Of four trials the colder one keeps more answers than the first, the wider one as many as that: the colder is taken."""
+    sizes = replace(TINY["pictures"], temperatures=(0.5, 0.1), selectors=(16,))
+    run = SelectionRun(str(folder), "mnist", 0, sizes)
+    data = selection_runs.read(run)
+    half = len(data.x) // 8
+
+    class Chooses:
+        def __init__(self, kept):
+            self.kept = kept
+
+        def select(self, rows):
+            chosen = np.zeros((len(rows), data.inputs.n), dtype=bool)
+            chosen[: self.kept] = True
+            return chosen
+
+    def learned(world, run, name, setting, x):
+        return Chooses(len(data.x) if setting.temperature == 0.1 else half // 2)
+
+    monkeypatch.setattr(selection_runs, "_learn", learned)
+    there = selection_runs.Bench(
+        data, None, lambda x: np.stack([x.sum(axis=(1, 2)) > 0, x.sum(axis=(1, 2)) <= 0], 1), None, None, 0.0
+    )
+    setting, several = selection_runs.choose_setting(there, run, "l2x")
+    assert several and (setting.temperature, setting.selector) == (0.1, sizes.selector)
+    alone = replace(run, sizes=TINY["pictures"])
+    assert selection_runs.choose_setting(there, alone, "l2x")[1] is False
+
+
+def test_what_is_run_is_what_ships(folder, monkeypatch):
+    """Nothing of the schedule of Weighting is forced: a recipe made by hand has the same."""
+    from accredit.learned import recipes
+
+    made, recipe = [], recipes.RECIPES["l2x+answer+weighting"]
+    monkeypatch.setitem(recipes.RECIPES, "l2x+answer+weighting", lambda *a, **k: made.append(recipe(*a, **k)) or made[-1])
+    run = SelectionRun(str(folder), "mnist", 0, TINY["pictures"])
+    world = selection_runs.build(run)
+    selection_runs.EXPLAIN["l2x+answer+weighting"](world, run)
+    shipped = recipe(world.task.inputs, 2, world.task.k)
+    assert made[0].schedule == shipped.schedule and not shipped.schedule.learn_first
+
+
+def test_settings_that_are_chosen_enter_the_keys_of_the_methods_that_choose():
+    plain = SelectionRun("data", "mnist", 0, TINY["pictures"])
+    tried = replace(plain, sizes=replace(TINY["pictures"], selectors=(32,), weightings=((10, 50.0),)))
+    same = [m for m in METHODS if plain.key(m) == tried.key(m)]
+    assert same == [m for m in METHODS if m not in selection_runs.TRAINED]
+    assert "weightings" in tried.key("l2x+answer+weighting") and "weightings" not in tried.key("vibi")

@@ -25,6 +25,7 @@ from accredit.cli import accredit
 from accredit.errors import InvalidInput
 from accredit.store import Finished
 from accredit_papers import shortcuts, shortcuts_runs
+from accredit_papers.report import Whose
 from accredit_papers.shortcuts import CHOOSING_SEEDS, PUBLISHED, SettingRow, choose_shortcut, firsts
 from accredit_papers.shortcuts_measures import mask_probe, neutral_loss, probe_accuracy
 from accredit_papers.shortcuts_runs import (
@@ -224,14 +225,15 @@ def test_one_seed_judges_nothing_and_says_what_would():
     report = report_of({}, seeds=1)
     assert {v.found for v in report.verdicts} == {Found.OPEN}
     assert reads(sorted({v.needs for v in report.verdicts}))
-    assert says(report.markdown(), "20 cannot be")
+    assert says(report.markdown(), "14 cannot be")
 
 
 def test_the_papers_statements_stand_beside_its_figures_and_ours_are_marked():
     report = report_of({})
-    own = [v for v in report.verdicts if not v.ours]
-    assert len(own) == 8 and all(v.paper for v in own)
-    marked = [v.statement for v in report.verdicts if v.ours]
+    by = {whose: [v for v in report.verdicts if v.whose is whose] for whose in Whose}
+    assert [len(by[whose]) for whose in (Whose.TEXT, Whose.THRESHOLD, Whose.OURS)] == [6, 8, 6]
+    assert all(v.paper for v in (*by[Whose.TEXT], *by[Whose.THRESHOLD])) and not any(v.paper for v in by[Whose.OURS])
+    marked = [v.statement for v in by[Whose.THRESHOLD]]
     assert any("60 %" in s for s in marked) and any("15 %" in s for s in marked)
     assert "(our threshold)" in report.markdown() and says(report.markdown(), "48.9 to 17.0")
 

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from accredit.cli import accredit
 from accredit.core import Estimate
-from accredit_papers.report import Report
+from accredit_papers.report import Report, Whose
 from accredit_papers.verdicts import Found, Judgement, all_of, of_estimate, over_runs
 from tests.wording import says
 
@@ -92,7 +92,7 @@ def test_a_report_tells_the_three_apart():
     report = Report("demo", "Demo")
     report.verdict("One", True, "seen")
     report.verdict("Two", False, "seen", paper="3 %")
-    report.verdict("Three", Judgement(Found.OPEN, "9 seeds"), "seen", ours=True)
+    report.verdict("Three", Judgement(Found.OPEN, "9 seeds"), "seen", whose=Whose.THRESHOLD)
     text = report.markdown()
     assert says(text, "1 cannot be")
     assert OPEN_THREE in text and says(text, "tell: 9 seeds") and "paper: 3 %" in text

@@ -160,6 +160,7 @@ LEFT_OUT = {  # pattern of a name -> why it is not called with bad values
     "explanation.*Request": "given by the doors, one setting each",
     "explanation.Explainer*": "takes a model and the settings of the doors; its methods take requests, which the doors try",
     "answers.AnswerGame.blur_of_view": "takes the function of a view",
+    "answers.AnswerGame.evaluate_by": "takes two functions of the journal",
     "explanation.kind_of": "decides; what it is given is checked by the door it leads to",
     "trees.Ensemble*": "built by ensemble_of",
     "products.Form*": "built by form_of",

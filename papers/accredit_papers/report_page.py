@@ -1,0 +1,132 @@
+"""Reports as one self-contained HTML page: the counts, every verdict, then each report with its tables and figures."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from accredit.views.pages.document import page
+from accredit.views.pages.engine import render
+from accredit_papers.report import MARKS, Block, Heading, Paragraph, Part, Picture, Report, Table, Verdict
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+INLINE = re.compile(r"\*\*(?P<strong>.+?)\*\*|`(?P<code>.+?)`|(?<!\w)\*(?P<em>[^\s*](?:[^*]*[^\s*])?)\*(?!\w)")
+DIVIDERS = re.compile(r"[\s|:-]+")  # the second line of a Markdown table
+
+
+class Span(NamedTuple):
+    """Words and how they stand out: not at all, `strong`, `em` or `code`."""
+
+    kind: str
+    text: str
+
+
+def report_page(reports: Sequence[Report]) -> str:
+    """One file for one report or several; everything in it is escaped, and figures are held inside.
+
+    >>> report = Report("demo", "A <demonstration>")
+    >>> report.verdict("Two and two are four", True, "2 + 2 = 4")
+    >>> made = report_page([report])
+    >>> made.startswith("<!doctype html>"), "A &lt;demonstration&gt;" in made, "2 + 2 = 4" in made
+    (True, True, True)
+    """
+    title = reports[0].title if len(reports) == 1 else "What holds of the texts"
+    bodies = [_body(report, alone=len(reports) == 1) for report in reports]
+    contents = [(f"#{report.name}", report.title, report.counts) for report in reports] if len(reports) > 1 else []
+    return page(title, render("statements", "body", contents=contents, bodies=bodies))
+
+
+def _body(report: Report, alone: bool) -> Markup:
+    """One report; its statements come first, each linked to where it is tested."""
+    return render(
+        "statements",
+        "report",
+        name=report.name,
+        title="" if alone else report.title,
+        counts=report.counts,
+        origin=spans(report.origin),
+        statements=[
+            (MARKS[verdict.found], str(verdict.found), spans(verdict.said), f"#{report.name}-{k}")
+            for k, verdict in enumerate(report.verdicts)
+        ],
+        legend=report.legend,
+        parts=_parts(report, alone),
+    )
+
+
+def _parts(report: Report, alone: bool) -> list[Markup]:
+    drawn, verdicts = [], 0
+    for part in report.parts:
+        drawn.append(_part(part, f"{report.name}-{verdicts}", alone))
+        verdicts += isinstance(part, Verdict)
+    return drawn
+
+
+def _part(part: Part, anchor: str, alone: bool) -> Markup:
+    match part:
+        case Heading(text):
+            return render("statements", "heading", text=text, alone=alone)
+        case Paragraph(text):
+            return render("statements", "paragraph", words=spans(text))
+        case Table(header, rows):
+            return _table(header, rows)
+        case Block(text):
+            return _block(text)
+        case Picture(_, caption, svg):
+            source = "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode()
+            return render("statements", "picture", source=source, caption=caption)
+        case Verdict():
+            return render(
+                "statements",
+                "verdict",
+                anchor=anchor,
+                mark=MARKS[part.found],
+                found=str(part.found),
+                said=spans(part.said),
+                because=spans(part.because),
+            )
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Markup:
+    return render("statements", "figures", header=list(header), rows=[[spans(cell) for cell in row] for row in rows])
+
+
+def _block(markdown: str) -> Markup:
+    """Tables and lists of Markdown, whose other lines are paragraphs."""
+    pieces: list[Markup] = []
+    for part in markdown.strip().split("\n\n"):
+        lines = part.splitlines()
+        if all(line.startswith("|") for line in lines):
+            header, *rows = ([_cell(cell) for cell in _cells(line)] for line in lines if not DIVIDERS.fullmatch(line))
+            pieces.append(_table(header, rows))
+        elif all(line.startswith("- ") for line in lines):
+            pieces.append(render("statements", "items", items=[spans(line[2:]) for line in lines]))
+        else:
+            pieces.append(render("statements", "paragraph", words=spans(" ".join(lines))))
+    return render("parts", "joined", pieces=pieces)
+
+
+def _cells(line: str) -> list[str]:
+    return re.split(r"(?<!\\)\|", line.strip().strip("|"))
+
+
+def _cell(text: str) -> str:
+    return text.strip().replace("\\|", "|")
+
+
+def spans(text: str) -> list[Span]:
+    """Prose with Markdown's emphasis and code, as pieces that a template lays out.
+
+    >>> spans("the *best* of 2 * 3")
+    [Span(kind='', text='the '), Span(kind='em', text='best'), Span(kind='', text=' of 2 * 3')]
+    """
+    found, at = [], 0
+    for match in INLINE.finditer(text):
+        kind = str(match.lastgroup)
+        found += [Span("", text[at : match.start()]), Span(kind, match[kind])]
+        at = match.end()
+    return [span for span in [*found, Span("", text[at:])] if span.text]
