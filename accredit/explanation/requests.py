@@ -367,7 +367,7 @@ class AnswerRequest(ModelRequest):
     prefix: str = setting("", SAID_SO_FAR)
     server: Mapping[str, object] | None = setting(
         None,
-        "Of a --model at a URL, with commas between: name=smollm2,asks=chat,samples=32,concurrency=8,most_tokens=2000000.",
+        "Of a --model at a URL, as name=smollm2,asks=chat; also samples=32, concurrency=8, most_tokens=2000000.",
     )
     store: str | Path | None = setting(None, "Keep payoffs here; a stopped run goes on where it was.")
 

@@ -35,9 +35,9 @@ class FormShares:
     """A form, a rule of sharing and rows to compare with: prepared once, asked about rows as often as needed.
 
     >>> from accredit.products import form_of
-    >>> from sklearn.linear_model import PoissonRegressor
-    >>> model = PoissonRegressor().fit([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]], [1.0, 3.0, 2.0])
-    >>> form = form_of(model, "value")
+    >>> from sklearn.svm import SVR
+    >>> model = SVR().fit([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]], [1.0, 3.0, 2.0])
+    >>> form = form_of(model)
     >>> shares = FormShares(form, np.array([[0.0, 0.0]]), players=np.arange(2), count=2)
     >>> found = shares.credit(np.array([[1.0, 1.0]]))
     >>> bool(np.isclose(found.base[0] + found.credit.sum(), model.predict([[1.0, 1.0]])[0]))

@@ -33,7 +33,7 @@ WITHOUT = {  # option -> commands for which it would mean nothing
     "--out": {"serve", "examples"},
     "--json": {"completion", "man"},
     "--seed": CERTAIN,
-    "--html": PAGELESS | {name for name in EVERY if name.startswith("reproduce ")},  # which write reports into a folder
+    "--html": PAGELESS,
 }
 
 

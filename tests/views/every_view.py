@@ -115,6 +115,7 @@ def trace(names: Names) -> str:
         "first token not judged": True,
         "gradient norm": 1.0,
         "gradient norm of a row": 1.0,
+        "gradient norm by chance": 0.1,
         "stationary": False,
         "layers": list(names),
         "parameters": 9,

@@ -381,6 +381,7 @@ def traced(texts: tuple[str, ...]) -> Trace:
         "stationary": True,
         "gradient norm": 0.01,
         "gradient norm of a row": 1.0,
+        "gradient norm by chance": 0.1,
         "layers": ["a"],
         "parameters": 12,
         "left out": [],

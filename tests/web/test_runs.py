@@ -103,7 +103,7 @@ def test_the_kind_of_a_column_is_chosen_and_the_rest_says_how_many_rows_test_the
     numbers = asked(table=NUMBERS, target="y", text=None)
     client.post("/api/run", json=numbers)
     news = until(client, ended)
-    assert says(news["html"], "Its kind: class") and "--task" not in news["html"]
+    assert says(news["html"], "no better than by their median") and "--task" not in news["html"]
     client.post("/api/run", json=asked(table=FILMS, task="class"))
     assert says(until(client, ended)["html"], "valued without training")
     client.post("/api/run", json=asked(table=FILMS, task="number"))

@@ -65,6 +65,12 @@ export function answerView(about, frame) {
     brief.shrink();
     let main = null;
     let words = null; // of the answer, as the model says them
+    let landed = false; // has a heading of this answer had the focus?
+    const land = async (title) => {
+      if (landed) return;
+      await arrive(form, title);
+      landed = document.activeElement === title;
+    };
     await asking.run("/api/answer", { ...from, answer, rather_than: rather, players: players || null, removal }, (event) => {
       if (event.event === "text") {
         if (!words) {
@@ -72,19 +78,22 @@ export function answerView(about, frame) {
           const title = element("h1", { textContent: "The model answers" });
           put(result, title, words, element("p", { className: "small soft", textContent: "Which passages earned it comes next." }));
           asking.arrived();
-          arrive(form, title);
+          land(title);
         }
         words.textContent = event.text;
         if (!event.whole) asking.clock.say("The model answers", event.seconds_left);
       }
       if (event.event === "result") {
-        const first = !main;
+        const read = document.activeElement === result.querySelector("h1"); // who stands at the heading stays there
         const open = main ? [...main.querySelectorAll("details")].map((each) => each.open && each.querySelector("summary").textContent) : [];
         const title = element("h1", { textContent: event.title });
         main = put(result, title, ...event.made);
         for (const each of main.querySelectorAll("details")) each.open ||= open.includes(each.querySelector("summary").textContent);
         answers(main);
-        if (first && !words) arrive(form, title);
+        if (read) {
+          title.tabIndex = -1;
+          title.focus({ preventScroll: true });
+        } else land(title);
       }
       if (event.event === "done") {
         past.set(JSON.stringify(given), { main, page: event.page });
