@@ -79,7 +79,7 @@ def closest_pass(citation: Citation) -> Pass | None:
 
 def _said(one: Pass) -> str:
     word = f", most of it “{printable(one.worst)}”" if one.worst and one.surprise >= UNSAID else ""
-    return f"surprise {fix(one.surprise, 1)}{word} (log p {fix(one.log_probability, 1)})"
+    return f"surprise {fix(one.surprise, 1)}{word} (log p of the sentence {fix(one.log_probability, 1)})"
 
 
 def promise(found: Citations) -> str:
