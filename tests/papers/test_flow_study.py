@@ -16,5 +16,5 @@ def test_every_reading_is_compared_and_flow_is_not_determined():
     report = flows(["builtin"], [Example(0, "A warm and funny film."), Example(1, "The food was cold.")], quick=True)
     text = report.markdown()
     assert all(f"| {name} |" in text for name in READINGS)
-    assert report.verdicts[0].found is Found.REFUTED  # max flow determines every token's credit
+    assert report.verdicts[0].found is Found.HOLDS  # maximum flows are not unique
     assert "/" not in report.verdicts[0].statement
