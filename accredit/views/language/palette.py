@@ -79,10 +79,10 @@ def level_rules(theme: str) -> str:
 
 def value_rules(theme: str) -> str:
     """The style of low to high values of a column: v1…v8 as points of a drawing and as boxes of its colour bar."""
-    rules = []
+    every = ",".join(f".v{step + 1}" for step in range(VALUE_STEPS))
+    rules = [f".accredit :is({every}){{stroke:var(--v);background:var(--v)}}"]
     for step in range(VALUE_STEPS):
-        colour = css(between_stops(VALUES[theme], step / (VALUE_STEPS - 1)))
-        rules.append(f".accredit .v{step + 1}{{stroke:{colour};background:{colour}}}")
+        rules.append(f".accredit .v{step + 1}{{--v:{css(between_stops(VALUES[theme], step / (VALUE_STEPS - 1)))}}}")
     return "".join(rules)
 
 

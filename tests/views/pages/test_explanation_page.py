@@ -29,7 +29,7 @@ ALL_FOUR = "E S N L"
 
 
 def test_page_without_data_is_small():
-    assert len(stylesheet()) + len(asset("inspector.js")) < 37_000
+    assert len(stylesheet()) + len(asset("inspector.js")) < 36_000
     assert len(views.explanation_page(sample(flow=False))) < 150_000
 
 
