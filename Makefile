@@ -45,7 +45,7 @@ $(VENV)/docs.done: papers/pyproject.toml $(VENV)/demo.done
 	@touch $@
 
 demo: $(VENV)/demo.done  ## a first answer on the terminal and as a page
-	$(BIN)/accredit explain "A gripping, beautifully shot film that never quite lands." --html explanation.html
+	$(BIN)/accredit explain "A superb, funny and moving film." --html explanation.html
 
 test: $(VENV)/test.done  ## every test, docstring and README example
 	$(PYTEST)
@@ -121,7 +121,7 @@ outputs: $(VENV)/test.done  ## what the blocks of tutorials and concept pages pr
 	$(BIN)/python -m tools.tutorial_outputs
 
 notebooks: $(VENV)/test.done  ## the tutorials as notebooks, each cell run, into out/notebooks
-	$(BIN)/python tools/notebooks.py --run --out out/notebooks
+	$(BIN)/python -m tools.notebooks --run --out out/notebooks
 
 commands: $(VENV)/test.done  ## every command that the README and the docs write, run as it stands where it can be
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m tools.docs_commands

@@ -11,7 +11,9 @@ EXACT_LIMIT = 22  # players; 4 million payoffs
 BUDGET = 2000  # payoffs of one sampled value, and trainings of one sampled value of training data
 BUDGET_OF_PICTURES = 512  # payoffs of a sampled value for a picture that is not small
 ANSWER_SECONDS = 20.0  # that the payoffs of an answer may take where no budget is stated
+INTERVAL_SECONDS = 60.0  # that payoffs of an answer may take beyond those, where there are too few for a narrow interval
 LEAST_PASSES = 64  # payoffs of an answer, however long they take
+HURRIED_PASSES = 32  # payoffs of an answer whose request has no time for more; the interval is wide
 PLAYERS_OF_TEXTS = "word"
 REMOVAL_OF_PICTURES = "mean"
 PAYOFF_OF_ANSWERS = "log-probability"
@@ -35,19 +37,20 @@ def affordable(players: int, budget: int | None) -> bool:
 
 def budget_by_cost(players: int, seconds: float, most: float = math.inf) -> int | None:
     """Payoffs of a sampled value where each takes so many seconds: as everywhere (None) if those are had in `ANSWER_SECONDS`.
-    Else as many as are, at least enough for intervals; but where those would take `most` seconds, as many as fit into these.
+    Else as many as are, or up to 6 n + 2, which narrow intervals need, if those are had in `INTERVAL_SECONDS`, and at least 64;
+    but where those would take more than `most` seconds, as many as fit into these, and at least 32.
 
     >>> budget_by_cost(12, 0.001), budget_by_cost(12, 0.2), budget_by_cost(20, 0.2), budget_by_cost(20, 0.05)
     (None, 74, 122, 244)
-    >>> budget_by_cost(30, 1.0), budget_by_cost(30, 1.0, most=100), budget_by_cost(30, 1.0, most=10)
-    (182, 100, 64)
+    >>> budget_by_cost(30, 0.4), budget_by_cost(75, 4.0), budget_by_cost(30, 1.0, most=50), budget_by_cost(30, 1.0, most=10)
+    (150, 64, 50, 32)
     """
     usual = 2**players if players <= AUTO_EXACT else BUDGET
     if usual * seconds <= min(ANSWER_SECONDS, most):
         return None
-    budget = max(LEAST_PASSES, 6 * players + 2)
+    budget = max(LEAST_PASSES, min(6 * players + 2, round(INTERVAL_SECONDS / seconds)))
     while 2 * budget * seconds <= ANSWER_SECONDS:
         budget *= 2
     if budget * seconds > most:
-        budget = max(LEAST_PASSES, int(most / seconds))
+        budget = max(HURRIED_PASSES, int(most / seconds))
     return None if budget >= usual else budget

@@ -170,7 +170,7 @@ class Method:
 
 
 @dataclass(frozen=True)
-class Chosen:
+class ChosenMethod:
     """A method with its parameters, as somebody asked for it."""
 
     method: Method
@@ -376,6 +376,81 @@ DEFAULT = ("shapley", "leave-one-out", "integrated-gradients", "flow", "rollout"
 FOR_STRINGS = ("shapley", "leave-one-out", "owen")  # the default where a model reads strings, and only games apply
 FOR_ANSWERS = ("shapley", "leave-one-out")  # the default for answers
 # The default of the arena: one solver of each value, flows also on gradients
+GOOD_FOR: Mapping[str, tuple[str, ...]] = {  # what methods are good for -> their names; those of other packages are not here
+    "The usual choice": ("shapley", "leave-one-out"),
+    "Other values of a game": (
+        "banzhaf", "normalised-banzhaf", "beta", "semivalue", "owen", "banzhaf-owen", "asymmetric", "nucleolus",
+    ),
+    "Estimates of Shapley values within a budget": (
+        "surrogate", "permutations", "antithetic", "differences", "differences-hint", "kernel-shap", "leverage", "truncated",
+    ),
+    "Local linear models": ("lime", "lasso"),
+    "Gradients of a torch model": (
+        "integrated-gradients", "gradient-shap", "sequential-integrated-gradients", "discretised-integrated-gradients",
+        "deep-lift", "attn-lrp", "input-x-gradient", "saliency", "smoothgrad",
+    ),
+    "Attention: where it looks, which need not be why": (
+        "attention", "rollout", "value-zeroing", "flow", "flow-l2", "flow-shapley", "pairwise-flow",
+    ),
+    "Trained explainers": ("fast-shapley", "selector"),
+    "Training data": ("knn-shapley", "data-oob", "influence", "datamodel"),
+}  # fmt: skip
+
+IN_WORDS: Mapping[str, str] = {  # a method -> what it does, for who has not met it
+    "shapley": "the fair share over all combinations",
+    "leave-one-out": "what is lost without it",
+    "banzhaf": "the average over all combinations, all alike",
+    "normalised-banzhaf": "power in a vote",
+    "beta": "weighs small or large groups more",
+    "semivalue": "weighs group sizes as you say",
+    "owen": "fair shares inside groups",
+    "banzhaf-owen": "Banzhaf inside groups",
+    "asymmetric": "fair shares where some come first",
+    "nucleolus": "the split that the worst-off complain about least",
+    "surrogate": "fits a model of the combinations",
+    "permutations": "random orders",
+    "antithetic": "random orders and their reverses",
+    "differences": "combinations in opposite pairs",
+    "differences-hint": "differences to one player; for teaching",
+    "kernel-shap": "a weighted fit, as in SHAP",
+    "leverage": "a weighted fit, other samples",
+    "truncated": "random orders that stop early; biased",
+    "lime": "a straight line near this input",
+    "lasso": "a straight line with few terms",
+    "integrated-gradients": "slopes on the way from an empty input",
+    "gradient-shap": "integrated gradients at random points",
+    "sequential-integrated-gradients": "one word at a time",
+    "discretised-integrated-gradients": "on a way through real words",
+    "deep-lift": "differences passed back layer by layer",
+    "attn-lrp": "relevance passed back layer by layer",
+    "input-x-gradient": "slope times input",
+    "saliency": "the slope alone",
+    "smoothgrad": "slopes averaged under noise",
+    "attention": "weights of the last layer",
+    "rollout": "weights multiplied through the layers",
+    "value-zeroing": "how far the others move without it",
+    "flow": "weights as pipes, the flow in the middle",
+    "flow-l2": "weights as pipes, the most even flow",
+    "flow-shapley": "weights as pipes, fair shares",
+    "pairwise-flow": "weights as pipes, one token at a time",
+    "fast-shapley": "Shapley values guessed by a trained network",
+    "selector": "a network trained to pick what matters",
+    "knn-shapley": "fair shares for nearest neighbours",
+    "data-oob": "how well other trees predict it",
+    "influence": "what a small change of its weight does",
+    "datamodel": "a straight line over random subsets",
+}
+
+
+def good_for(name: str) -> str:
+    """The group of a method: what it is good for.
+
+    >>> good_for("lime"), good_for("flow")
+    ('Local linear models', 'Attention: where it looks, which need not be why')
+    """
+    return next((group for group, names in GOOD_FOR.items() if name in names), "From other packages")
+
+
 COMPARED = (
     *(m.name for m in METHODS if "text" in m.applies and not m.estimates and m.spelled == m.name),
     "flow:gf",
@@ -425,7 +500,7 @@ def named(name: str) -> Method | None:
     return next((method for method in every_method() if name in (method.name, *method.aliases)), None)
 
 
-def find(spelled: str, place: Place) -> Chosen:
+def find(spelled: str, place: Place) -> ChosenMethod:
     """The method of that name or alias, with the parameters after its colon, if it applies at that place.
 
     >>> find("loo", "game").name, find("flow:agf", "explain").parameters
@@ -454,10 +529,10 @@ def find(spelled: str, place: Place) -> Chosen:
             raise InvalidInput(
                 f"method {spelled!r} has {text!r} after the colon, but takes no parameters; write {base}", code="misplaced"
             )
-        return Chosen(method, method.name)
+        return ChosenMethod(method, method.name)
     given = parameters.read(spelled, text if colon else parameters.default)
     usual = ",".join(_write(x) for _, value in given for x in (value if isinstance(value, tuple) else (value,)))
-    return Chosen(method, method.name if usual == parameters.default else f"{method.name}:{usual}", given)
+    return ChosenMethod(method, method.name if usual == parameters.default else f"{method.name}:{usual}", given)
 
 
 def _write(x: float | str) -> str:
@@ -465,7 +540,7 @@ def _write(x: float | str) -> str:
     return str(x) if isinstance(x, str) else f"{x:g}" if float(f"{x:g}") == x else repr(x)
 
 
-def find_all(spelled: Sequence[str] | str, place: Place) -> list[Chosen]:
+def find_all(spelled: Sequence[str] | str, place: Place) -> list[ChosenMethod]:
     """Several methods, each once, from a list of names or from one string with commas between them.
 
     >>> [chosen.name for chosen in find_all("loo, leave-one-out, beta:16,1, shapley", "explain")]
@@ -497,7 +572,7 @@ def _split(names: str) -> list[str]:
     return parts
 
 
-def settings_for(asked: Sequence[Chosen], given: Mapping[str, object]) -> dict[str, object]:
+def settings_for(asked: Sequence[ChosenMethod], given: Mapping[str, object]) -> dict[str, object]:
     """The settings of gradients and of attention that were given, by name; refused where none of the methods asked takes one.
 
     >>> settings_for(find_all("ig", "explain"), {"layer": 2, "baseline": None})

@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
-from accredit.checks import shown
+from accredit.checks import needs, shown
 from accredit.checks.files import check_writable, put
 from accredit.checks.suggestions import did_you_mean
 from accredit.core.display import Drawn, drawings
@@ -33,7 +33,7 @@ class Result(Drawn):
     | `outputs`, `target`, `of(output)` | the outputs that were explained, the one shown first, the same about another |
     | `top(count)` | the players that matter most, as an `Attribution` |
     | `show()`, `plot.bar()`, `to_html(path)` | to be looked at |
-    | `to_json()`, `from_json(text)`, `to_pandas()`, `to_shap()` | in and out |
+    | `to_json()`, `from_json(text)`, `to_pandas()`, `to_shap()`, `log_to_mlflow()` | in and out |
 
     Where no method is named, the first one that answered is meant. `in` asks for methods; iteration goes over the
     methods of an `Explanation` and over the rows of a `TableExplanation`, and `len` counts what iteration gives.
@@ -113,9 +113,30 @@ class Result(Drawn):
         """Figures with matplotlib: `result.plot.bar()` and others; each takes Axes, or makes them, and returns them."""
         return drawings().plots_of(self)
 
-    def to_html(self, path: str | Path) -> None:
-        """Write one self-contained page: no script from elsewhere, no request."""
-        put(check_writable(path), drawings().to_page(self).encode())
+    @overload
+    def to_html(self) -> str: ...
+    @overload
+    def to_html(self, path: str | Path) -> None: ...
+    def to_html(self, path: str | Path | None = None) -> str | None:
+        """One self-contained page, without scripts from elsewhere and without requests: written to `path`, or returned."""
+        page: str = drawings().to_page(self)
+        if path is None:
+            return page
+        put(check_writable(path), page.encode())
+        return None
+
+    def log_to_mlflow(self, name: str = "explanation") -> None:
+        """Log `name`.html, `name`.json and the settings, as parameters `name.…`, to the active run of MLflow; where there is
+        none, MLflow begins one."""
+        with needs("mlflow", "logging a result"):
+            import mlflow
+        plain = self.to_plain()
+        said = {**plain, **plain.get("provenance", {})}
+        mlflow.log_params(
+            {f"{name}.{key}": one for key, one in said.items() if isinstance(one, str | int | float) and one != ""}
+        )
+        mlflow.log_text(self.to_json(), f"{name}.json")
+        mlflow.log_text(self.to_html(), f"{name}.html")
 
     # In and out
 

@@ -2,7 +2,7 @@
 
     python -m benchmarks.leaks [--groups fresh] [--worlds table,words] [--rows 40,150,600,1500,4000,10000] [--seeds 11,12]
                                [--minutes 60] [--kept FILE] [--follow] [--deciding] [--quick]
-                               [--page docs/audit.md [--mark "rates of the verdict"]]
+                               [--page docs/reports/leaks.md [--mark "rates of the verdict, mended"]]
 
 `tuned`, `second`, `new`: the kinds, worlds and seeds by which the rule was chosen and mended. `last`: kinds of cheats, of
 honest explainers, a world and a seed that nothing was chosen by when they were first tried; the mask transplant was mended
@@ -218,7 +218,7 @@ def page(told: dict[str, Any], written_by: str) -> str:
     head = "| | cheats | found | open | acquitted | honest | accused | open | acquitted |"
     lines = [f"Written by `{written_by}`:", "", head, "|---" * 9 + "|"]
     for where, rate in told.items():
-        if where.startswith(("world", "seed")):  # these are in the JSON line
+        if where.startswith(("world", "seed")) or where.endswith("classes"):  # these are in the JSON line
             continue
         cells = [
             cell
@@ -257,7 +257,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, help="begin no further report after this time")
     parser.add_argument("--kept", type=Path, help="keep reports in this file, and go on from it")
     parser.add_argument("--page", type=Path, help="write the rates into this page")
-    parser.add_argument("--mark", default="rates of the verdict", help="the comment between which they stand there")
+    parser.add_argument("--mark", default="rates of the verdict, mended", help="the comment between which they stand there")
     asked = parser.parse_args()
     rows = [150] if asked.quick else [int(r) for r in asked.rows.split(",")]
     tests, wanted = DECIDING if asked.deciding else NAMES, asked.worlds.split(",")

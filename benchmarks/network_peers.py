@@ -1,7 +1,8 @@
-"""Other libraries' influence of networks behind one signature: kronfluence's EK-FAC and TRAK, each as its authors ship it.
+"""Other libraries' influence of networks behind one signature: kronfluence, TRAK and dattri, as their authors ship them.
 
-A library that is not installed is left out and named: `pip install kronfluence traker` (Apache-2.0 and MIT). Scores are
-(rows, targets); positive: the row helps.
+A library that is not installed is left out and named: `pip install kronfluence traker dattri` (Apache-2.0, MIT, MIT). bergson
+(2.5.1) takes language models of Hugging Face only, so that it cannot be asked about these networks. Scores are (rows, targets);
+positive: the row helps.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from accredit.checks.numbers import FloatArray
 from accredit.influence.losses import Batch
 
 DIMENSIONS = 128  # of TRAK's projection; no other number was tried here
+DAMPING = 5e-4  # of dattri: the weight decay of the networks in benchmarks/networks.py
 TARGETS_AT_A_TIME = 64
 
 Peer = Callable[[Sequence[Any], Batch, Batch], FloatArray]  # (trained models, training rows, targets) -> scores
@@ -109,9 +111,49 @@ def trak(models: Sequence[Any], train: Batch, tests: Batch) -> FloatArray:
         return np.array(second.finalize_scores("digits"), dtype=np.float64)
 
 
+def dattri_ekfac(models: Sequence[Any], train: Batch, tests: Batch) -> FloatArray:
+    """dattri's EK-FAC; its damping is 0 unless one is given: here the weight decay that the networks are trained with."""
+    return np.mean([_dattri(model, train, tests, "ekfac") for model in models], axis=0)
+
+
+def dattri_cg(models: Sequence[Any], train: Batch, tests: Batch) -> FloatArray:
+    """dattri's conjugate gradients on the Hessian, ten steps as it ships, damped by the same weight decay."""
+    return np.mean([_dattri(model, train, tests, "cg") for model in models], axis=0)
+
+
+def _dattri(model: Any, train: Batch, tests: Batch, kind: str) -> FloatArray:
+    import copy
+
+    import torch
+    from dattri.algorithm.influence_function import IFAttributorCG, IFAttributorEKFAC
+    from dattri.task import AttributionTask
+    from torch.utils.data import DataLoader, TensorDataset
+
+    own = copy.deepcopy(model)
+
+    def loss(parameters: Any, rows: Any) -> Any:
+        x, y = rows
+        x, y = (x[None], y[None]) if y.dim() == 0 else (x, y)  # one row, or a batch
+        return torch.nn.functional.cross_entropy(torch.func.functional_call(own, parameters, x), y)
+
+    task = AttributionTask(loss_func=loss, model=own, checkpoints=own.state_dict())
+    many, few = (DataLoader(TensorDataset(b["x"], b["labels"]), batch_size=500) for b in (train, tests))
+    if kind == "ekfac":
+        by_factors = IFAttributorEKFAC(task, damping=DAMPING)
+        by_factors.cache(many)
+        found = by_factors.attribute(many, few)
+    else:
+        by_steps = IFAttributorCG(task, regularization=DAMPING)
+        by_steps.cache(many)
+        found = by_steps.attribute(many, few)
+    return np.asarray(found.detach().numpy(), dtype=np.float64)
+
+
 _PEERS: dict[str, tuple[str, Peer]] = {
     "kronfluence EK-FAC": ("kronfluence", kronfluence_ekfac),
     f"TRAK, {DIMENSIONS} dimensions": ("trak", trak),
+    "dattri EK-FAC": ("dattri", dattri_ekfac),
+    "dattri CG": ("dattri", dattri_cg),
 }
 
 

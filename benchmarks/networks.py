@@ -1,13 +1,16 @@
 """Influence of networks: linear datamodeling score of the untuned defaults, memory at scale, and the time of a stored search.
 
-kronfluence and TRAK are measured beside it where they are installed.
+kronfluence, TRAK and dattri are measured beside it where they are installed.
 """
 
 from __future__ import annotations
 
+import gzip
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -17,9 +20,11 @@ from accredit.evaluate.data import linear_datamodeling_score
 from accredit.influence.gradient_store import GradientStore
 from accredit.influence.kfac import network_influence
 from accredit.influence.network import network
-from accredit.valuation import Recipe, Split, TorchTraining, fit_datamodels, random_subsets, split
+from accredit.influence.tracin import tracin
+from accredit.valuation import Recipe, Split, TorchTraining, fit_datamodels, random_subsets, split, text_features
 from benchmarks.apart import apart
 from benchmarks.network_peers import network_peers
+from benchmarks.noisy_labels import DATA
 
 DECAY = 5e-4
 
@@ -42,19 +47,66 @@ def batch(x: Any, y: Any) -> dict[str, Any]:
     return {"x": torch.tensor(x, dtype=torch.float32), "labels": torch.tensor(y)}
 
 
-def untuned_lds(judges: int = 100, seeds: int = 2, models: int = 5, trainings: int = 600) -> dict[str, Any]:
-    """Digits, a 64-32-10 ReLU network: LDS of every default, of one model (mean over models) and of their mean, beside
-    kronfluence, TRAK and datamodels. The judging subsets are trained with other seeds than everything else."""
+def news(rows: int = 500, targets: int = 50, wrong: int = 25, seed: int = 0) -> Split:
+    """News of four kinds, some of whose training labels are wrong, as features of the encoder that comes along."""
+    names, texts, labels = read_texts("ag_news_10k.tsv.gz")
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(np.flatnonzero(names == "train"))[: rows + targets]
+    x, y = text_features([texts[i] for i in order], "builtin"), labels[order].copy()
+    x = (x - x[:rows].mean(axis=0)) / x[:rows].std(axis=0)
+    bad = rng.permutation(rows)[:wrong]
+    y[bad] = (y[bad] + rng.integers(1, 4, size=wrong)) % 4
+    return split(x[:rows], y[:rows], x[rows:], y[rows:])
+
+
+def read_texts(file: str) -> tuple[Any, list[str], Any]:
+    """Parts, texts and labels of a file of real data."""
+    with gzip.open(DATA / file, "rt", encoding="utf-8") as lines:
+        rows = [line.rstrip("\n").split("\t") for line in lines][1:]
+    return np.array([row[0] for row in rows]), [row[-1] for row in rows], np.array([int(row[1]) for row in rows])
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A network whose true retrainings judge every estimate."""
+
+    data: Callable[[], Split]
+    sizes: tuple[int, ...]
+    recipe: Recipe
+
+
+NETWORKS = {
+    "digits": Judged(digits, (64, 32, 10), Recipe(150, 0.02, DECAY)),
+    "digits, wide": Judged(lambda: digits(seed=1), (64, 128, 10), Recipe(150, 0.01, DECAY)),
+    "news": Judged(news, (128, 32, 4), Recipe(60, 0.01, DECAY)),
+}
+
+
+def untuned_lds(judges: int = 100, seeds: int = 2, models: int = 3, trainings: int = 600) -> dict[str, Any]:
+    """ReLU networks for digits and for news: LDS of every default, of one model (mean over models) and of their mean, beside
+    other libraries and datamodels. The judging subsets are trained with other seeds than everything else."""
+    results: dict[str, Any] = {}
+    for name, judged in NETWORKS.items():
+        if name == "news" and not (DATA / "ag_news_10k.tsv.gz").exists():
+            print(f"news are not in {DATA} and are left out; set ACCREDIT_DATA")
+            continue
+        results |= judge_network(name, judged, judges, seeds, models, trainings if name == "digits" else 0)
+    return results
+
+
+def judge_network(name: str, judged: Judged, judges: int, seeds: int, models: int, trainings: int) -> dict[str, Any]:
+    """Every estimate for one network, in one run."""
     import torch
 
     torch.set_num_threads(1)
-    data = digits()
+    data = judged.data()
+
+    def build() -> torch.nn.Module:
+        layers = [part for pair in pairwise(judged.sizes) for part in (torch.nn.Linear(*pair), torch.nn.ReLU())]
+        return torch.nn.Sequential(*layers[:-1])
 
     def game(seed: int) -> TorchTraining:
-        def build() -> torch.nn.Module:
-            return torch.nn.Sequential(torch.nn.Linear(64, 32), torch.nn.ReLU(), torch.nn.Linear(32, 10))
-
-        return TorchTraining(data, build, Recipe(150, 0.02, DECAY), "neg_log_loss", seed=seed)
+        return TorchTraining(data, build, judged.recipe, "neg_log_loss", seed=seed)
 
     masks = random_subsets(len(data), judges, 0.5, 777)  # no default was looked at on these
     truth = np.mean([game(100 + seed).retrain(masks)[1] for seed in range(seeds)], axis=0)
@@ -62,42 +114,50 @@ def untuned_lds(judges: int = 100, seeds: int = 2, models: int = 5, trainings: i
     trained = [game(seed).teach(np.ones(len(data), bool)) for seed in range(models)]
     results: dict[str, Any] = {}
 
-    def judged(name: str, scores: Callable[[list[Any]], FloatArray]) -> None:
+    def score(label: str, scores: Callable[[Any], FloatArray]) -> None:
         began = time.process_time()
-        each = [scores([model]) for model in trained]
+        each = [scores(model) for model in trained]
         spent = (time.process_time() - began) / models
-        one = float(np.mean([linear_datamodeling_score(m, masks, truth).value for m in each]))
-        several = linear_datamodeling_score(scores(trained), masks, truth)
-        print(f"  LDS {name:32s} one model {one:.3f}, {models} models {several}, {spent:.1f} CPU s each", flush=True)
-        results[f"LDS untuned {name}"] = [one, several.value, several.low, several.high]
+        note(label, each, np.mean(each, axis=0), spent)
 
-    def ours(curvature: str) -> Callable[[list[Any]], FloatArray]:
-        def scores(chosen: list[Any]) -> FloatArray:
-            nets = [network(model, loss="classification", weight_decay=DECAY) for model in chosen]
-            return np.mean([network_influence(net, train, tests, curvature=curvature).matrix for net in nets], axis=0)
+    def note(label: str, each: list[FloatArray], together: FloatArray, spent: float) -> None:
+        one = float(np.mean([linear_datamodeling_score(m, masks, truth).value for m in each]))
+        several = linear_datamodeling_score(together, masks, truth)
+        print(f"  {name}: LDS {label:32s} one model {one:.3f}, {models} models {several}, {spent:.1f} CPU s each", flush=True)
+        results[f"LDS untuned {name}: {label}"] = [one, several.value, several.low, several.high, spent]
+
+    def ours(curvature: str) -> Callable[[Any], FloatArray]:
+        def scores(model: Any) -> FloatArray:
+            net = network(model, loss="classification", weight_decay=DECAY)
+            return network_influence(net, train, tests, curvature=curvature).matrix
 
         return scores
 
-    def stored(chosen: list[Any]) -> FloatArray:
-        found = []
-        for model in chosen:
-            net = network(model, loss="classification", weight_decay=DECAY)
-            with tempfile.TemporaryDirectory() as folder:
-                found.append(GradientStore.build(folder, net, train).search(net, tests).matrix)
-        return np.mean(found, axis=0)
+    def stored(model: Any) -> FloatArray:
+        net = network(model, loss="classification", weight_decay=DECAY)
+        with tempfile.TemporaryDirectory() as folder:
+            return GradientStore.build(folder, net, train).search(net, tests).matrix
 
-    judged("default (whole Gauss–Newton)", ours("auto"))
-    judged("EK-FAC", ours("ekfac"))
-    judged("gradient store, 16 × 16", stored)
-    for name, peer in network_peers().items():
-        judged(name, lambda chosen, peer=peer: peer(chosen, train, tests))
-    began = time.process_time()
-    drawn = random_subsets(len(data), trainings, 0.5, 0)
-    outputs = game(0).retrain(drawn)[1]
-    fitted = fit_datamodels(data.names, data.targets, drawn, outputs, fraction=0.5)
-    found = linear_datamodeling_score(fitted.weights, masks, truth)
-    print(f"  LDS datamodels, {trainings} trainings {found}, {time.process_time() - began:.0f} CPU s", flush=True)
-    results[f"LDS datamodels, {trainings} trainings"] = [found.value, found.low, found.high]
+    def dot(model: Any) -> FloatArray:
+        return tracin(network(model, loss="classification"), [model.state_dict()], train, tests).matrix
+
+    score("default (whole Gauss–Newton)", ours("auto"))
+    score("EK-FAC", ours("ekfac"))
+    score("gradient store, 16 × 16", stored)
+    score("plain dot product", dot)
+    for label, peer in network_peers().items():
+        began = time.process_time()
+        each = [peer([model], train, tests) for model in trained]
+        spent = (time.process_time() - began) / models
+        note(label, each, peer(trained, train, tests), spent)
+    if trainings:
+        began = time.process_time()
+        drawn = random_subsets(len(data), trainings, 0.5, 0)
+        outputs = game(0).retrain(drawn)[1]
+        fitted = fit_datamodels(data.names, data.targets, drawn, outputs, fraction=0.5)
+        found = linear_datamodeling_score(fitted.weights, masks, truth)
+        print(f"  LDS datamodels, {trainings} trainings {found}, {time.process_time() - began:.0f} CPU s", flush=True)
+        results[f"LDS {name}: datamodels, {trainings} trainings"] = [found.value, found.low, found.high]
     return results
 
 

@@ -1,10 +1,14 @@
-"""Real data with labels made wrong as people make them wrong: at random, by mistaking one class for another, where a row is
-hard, and by careless annotators. Every draw takes its own rows and says which of its labels are wrong."""
+"""Data with labels made wrong as people make them wrong: at random, by mistaking one class for another, where a row is
+hard, and by careless annotators; or left as they were. Every draw takes its own rows and says which of its labels are wrong.
+
+`DATA_SETS` and `MORE_TABLES` are those on which constants were chosen; on `UNSEEN` only how a list is cut and how classes of
+unlike size are levelled, on draw 200."""
 
 from __future__ import annotations
 
 import gzip
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -17,8 +21,29 @@ DATA = Path(os.environ.get("ACCREDIT_DATA", Path(__file__).parents[2] / "shared"
 TEXTS = {"SST-2": "sst2.tsv.gz", "AG News": "ag_news_10k.tsv.gz"}
 PICTURES = {"MNIST": "mnist.npz", "Fashion-MNIST": "fashion_mnist.npz"}
 DATA_SETS = ("breast cancer", "digits", *PICTURES, *TEXTS)
+MORE_TABLES = ("wine", "iris", "20 classes made", "quantiles")
+UNSEEN = (
+    "MNIST and Fashion",  # 20 classes
+    "2 % threes",
+    "2 % made",
+    "Yelp",
+    "IMDB",
+    "film sentences",
+    "Yelp places",
+    "60 tumours",
+    "120 digits",
+    "2,000 columns",
+    "3 against 8",
+    "pullovers and shirts",
+)
+EVERY_SET = (*DATA_SETS, *MORE_TABLES, *UNSEEN)
+CLEAN = "none"
 NOISES = ("uniform", "class-dependent", "hard rows", "annotators")
 ROWS, WRONG = 500, 0.1
+ROWS_OF = {"20 classes made": 1000, "MNIST and Fashion": 1000, "2 % threes": 1000, "2 % made": 1000, "60 tumours": 60}
+ROWS_OF |= {"120 digits": 120, "2,000 columns": 200}
+RARE = 0.02  # the share of a rare class
+MOST_OF_A_CLASS = 0.4  # of whose rows are mistaken
 ANNOTATORS = (0.02, 0.02, 0.04, 0.12, 0.3)  # how often each is wrong; the last takes neighbouring classes for each other
 
 
@@ -36,12 +61,20 @@ class Draw:
         return np.asarray(self.given != self.true)
 
 
-def draw(name: str, noise: str, seed: int, rows: int = ROWS, wrong: float = WRONG) -> Draw:
-    """Some rows of the test part of a data set, about a share `wrong` of whose labels is not what it was."""
-    rng = np.random.default_rng([seed, DATA_SETS.index(name), NOISES.index(noise)])
+def draw(name: str, noise: str, seed: int, rows: int | None = None, wrong: float = WRONG) -> Draw:
+    """Some rows of the test part of a data set, about a share `wrong` of whose labels is not what it was: a fifth of that,
+    where one class is rare."""
+    rng = np.random.default_rng([seed, EVERY_SET.index(name), (*NOISES, CLEAN).index(noise)])
     x, y = rows_of(name)
-    chosen = rng.permutation(len(y))[:rows]
+    chosen = rng.permutation(len(y))[: rows or ROWS_OF.get(name, ROWS)]
+    if name.startswith("2 %"):
+        rare, size = np.flatnonzero(y), rows or ROWS_OF[name]
+        few = rng.choice(rare, round(RARE * size), replace=False)
+        chosen = rng.permutation(np.append(few, rng.choice(np.flatnonzero(y == 0), size - len(few), replace=False)))
+        wrong = min(wrong, 0.2 * WRONG)
     x, y = x[chosen], y[chosen]
+    if noise == CLEAN:
+        return Draw(x, y, y, np.zeros(len(y), dtype=np.int64))
     by = rng.integers(0, len(ANNOTATORS), size=len(y)) if noise == "annotators" else np.zeros(len(y), dtype=np.int64)
     return Draw(x, spoil(x, y, noise, rng, wrong, by), y, by)
 
@@ -55,7 +88,7 @@ def spoil(x: FloatArray, y: IntArray, noise: str, rng: np.random.Generator, wron
         return np.where(np.isin(np.arange(len(y)), rng.permutation(len(y))[: round(wrong * len(y))]), anywhere, y)
     if noise == "class-dependent":  # half of the classes are mistaken for the class most like them
         mistaken = np.isin(y, rng.permutation(classes)[: max(1, classes // 2)])
-        return np.where(mistaken & (rng.random(len(y)) < wrong / mistaken.mean()), alike, y)
+        return np.where(mistaken & (rng.random(len(y)) < min(MOST_OF_A_CLASS, wrong / mistaken.mean())), alike, y)
     if noise == "hard rows":
         other, doubt = runner_up(x, y)
         picked = rng.choice(len(y), round(wrong * len(y)), replace=False, p=doubt / doubt.sum())
@@ -88,16 +121,86 @@ def runner_up(x: FloatArray, y: IntArray) -> tuple[IntArray, FloatArray]:
 @lru_cache(4)
 def rows_of(name: str) -> tuple[FloatArray, IntArray]:
     """All rows of the test part: columns of tables, pixels, or means of GloVe vectors."""
-    from sklearn.datasets import load_breast_cancer, load_digits
-
-    from accredit.training_data.features import glove
+    from sklearn import datasets
 
     if name in PICTURES:
-        with np.load(DATA / PICTURES[name]) as arrays:
-            return arrays["x_test"].reshape(len(arrays["y_test"]), -1) / 255.0, arrays["y_test"].astype(np.int64)
+        return pictures(PICTURES[name])
     if name in TEXTS:
-        with gzip.open(DATA / TEXTS[name], "rt", encoding="utf-8") as lines:
-            found = [line.rstrip("\n").split("\t") for line in lines if line.startswith("test\t")]
-        return glove(DATA / "glove6b_50d_top40k.npz", [row[2] for row in found])[0], np.array([int(row[1]) for row in found])
-    data = load_digits() if name == "digits" else load_breast_cancer()
-    return data.data, data.target
+        return sentences(TEXTS[name], label=1)
+    if name in MADE:
+        return MADE[name]()
+    loaders = {"digits": datasets.load_digits, "wine": datasets.load_wine, "iris": datasets.load_iris}
+    load = loaders.get({"120 digits": "digits"}.get(name, name), datasets.load_breast_cancer)
+    x, y = load(return_X_y=True)
+    return np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.int64)
+
+
+def small_pictures(file: str) -> tuple[FloatArray, IntArray]:
+    """Pictures of half the width and height, each pixel the mean of four."""
+    x, y = pictures(file)
+    return x.reshape(-1, 14, 2, 14, 2).mean(axis=(2, 4)).reshape(len(y), -1), y
+
+
+def pictures(file: str, part: str = "test") -> tuple[FloatArray, IntArray]:
+    """Pixels from 0 to 1, and class numbers."""
+    with np.load(DATA / file) as arrays:
+        y = arrays[f"y_{part}"].astype(np.int64)
+        return arrays[f"x_{part}"].reshape(len(y), -1) / 255.0, np.unique(y, return_inverse=True)[1]
+
+
+def sentences(file: str, label: int, part: str = "test", most: int = 12_000) -> tuple[FloatArray, IntArray]:
+    """Means of GloVe vectors of the last column, and class numbers of the column `label`; classes of fewer than 20 texts are
+    left out. A file without parts is read whole."""
+    from accredit.training_data.features import glove
+
+    with gzip.open(DATA / file, "rt", encoding="utf-8") as lines:
+        found = [line.rstrip("\n").split("\t") for line in lines][1:]
+    if found[0][0] in ("train", "test", "dev"):
+        found = [row for row in found if row[0] == part]
+    found = [found[i] for i in np.random.default_rng(0).permutation(len(found))[:most]]
+    _, y, count = np.unique([row[label] for row in found], return_inverse=True, return_counts=True)
+    kept = np.flatnonzero(count[y] >= 20)
+    x = glove(DATA / "glove6b_50d_top40k.npz", [found[i][-1] for i in kept])[0]
+    return x, np.unique(y[kept], return_inverse=True)[1]
+
+
+def _both() -> tuple[FloatArray, IntArray]:
+    (digits, which), (clothes, what) = small_pictures(PICTURES["MNIST"]), small_pictures(PICTURES["Fashion-MNIST"])
+    return np.vstack([digits, clothes]), np.append(which, what + 10)
+
+
+def _threes() -> tuple[FloatArray, IntArray]:
+    x, y = small_pictures(PICTURES["MNIST"])
+    return x, (y == 3).astype(np.int64)
+
+
+def _made(**settings: object) -> tuple[FloatArray, IntArray]:
+    from sklearn.datasets import make_classification
+
+    x, y = make_classification(flip_y=0.0, random_state=0, **settings)
+    return x, y
+
+
+def _quantiles() -> tuple[FloatArray, IntArray]:
+    from sklearn.datasets import make_gaussian_quantiles
+
+    x, y = make_gaussian_quantiles(n_samples=4000, n_features=6, n_classes=4, random_state=0)
+    return x, y
+
+
+MADE: dict[str, Callable[[], tuple[FloatArray, IntArray]]] = {
+    "20 classes made": lambda: _made(
+        n_samples=4000, n_features=40, n_informative=12, n_classes=20, n_clusters_per_class=1, class_sep=2.0
+    ),
+    "quantiles": _quantiles,
+    "MNIST and Fashion": _both,
+    "2 % threes": _threes,
+    "2 % made": lambda: _made(n_samples=20_000, n_features=20, n_informative=6, weights=[0.9], class_sep=1.5),
+    "Yelp": lambda: sentences("yelp_sentences.tsv.gz", label=1),
+    "IMDB": lambda: sentences("imdb_400.tsv.gz", label=1, most=4000),
+    "film sentences": lambda: sentences("mr_sentence_polarity.tsv.gz", label=0),
+    "Yelp places": lambda: sentences("yelp_reviews_10k.tsv.gz", label=2),
+    "2,000 columns": lambda: _made(n_samples=2000, n_features=2000, n_informative=30, n_classes=3, class_sep=3.0),
+    "3 against 8": lambda: small_pictures("mnist_3v8.npz"),
+    "pullovers and shirts": lambda: small_pictures("fashion_mnist_pullover_v_shirt.npz"),
+}

@@ -1,6 +1,6 @@
 """Exact values of tree ensembles: CPU seconds beside shap's and shapiq's tree explainers, woodelf and xgboost's contributions.
 
-    python -m benchmarks.tables [--quick] [--large] [--machines]
+    python -m benchmarks.tables [--quick] [--large] [--only cover|background] [--machines]
 
 Needs shap, shapiq, woodelf-explainer, xgboost, scikit-learn and the project itself, but not its extra [text]: the newest shap
 and shapiq need Python 3.12 or later. One thread, process CPU seconds, the least of several repeats, every peer in the same run
@@ -255,6 +255,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="depths 4 and 6 only")
     parser.add_argument("--large", action="store_true", help="also 100,000 rows, and these against a background of 10,000")
+    parser.add_argument("--only", choices=("cover", "background"), help="nothing but boosted trees in one of the two ways")
     parser.add_argument("--machines", action="store_true", help="a kernel machine instead of trees")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -276,6 +277,8 @@ def main() -> None:
     counts = (*ROWS, LARGE_ROWS) if options.large else ROWS
     result: dict[str, Any] = {"agreement": 0.0}
     for work, background in (("cover", None), ("background", small)):
+        if options.only not in (None, work):
+            continue
         lines: list[dict[str, Any]] = []
         for depth in depths:
             more, gap = compared(depth, background, counts)
@@ -283,6 +286,9 @@ def main() -> None:
             lines += more
             result["agreement"] = max(result["agreement"], gap if background is None else 0.0)
         result |= ratios(work, lines)
+    if options.only:
+        record(result)
+        return
     chances = probabilities()
     show("CPU seconds per row, credit in a probability", chances)
     for key, name in (("half width", "probability_half_width"), ("shap error", "probability_error_shap")):

@@ -13,7 +13,20 @@ from accredit.core import Holds
 from accredit.errors import InvalidInput, MissingExtra
 from accredit.games import FunctionGame, TableGame
 from accredit.influence import Softmax, influence
-from accredit.methods import COMPARED, DEFAULT, FOR_STRINGS, METHODS, Method, Place, find, find_all, methods_for
+from accredit.methods import (
+    COMPARED,
+    DEFAULT,
+    FOR_STRINGS,
+    GOOD_FOR,
+    IN_WORDS,
+    METHODS,
+    Method,
+    Place,
+    find,
+    find_all,
+    good_for,
+    methods_for,
+)
 from accredit.valuation import datamodels, knn_shapley, split
 from accredit.values import value_of
 from accredit.values.report import report
@@ -314,3 +327,10 @@ def test_owen_needs_groups_and_others_take_none(trained):
         value_table(table(trained, "y", groups="who"), "shapley", "ridge", budget=60)
     with refused("conflict", "groups"):
         table(trained, "y", players="who", groups="who")
+
+
+def test_every_method_has_one_place_by_what_it_is_good_for_and_a_few_words():
+    placed = [name for names in GOOD_FOR.values() for name in names]
+    assert sorted(placed) == sorted(set(placed)) == sorted(method.name for method in METHODS) == sorted(IN_WORDS)
+    assert all(0 < len(words) <= 52 for words in IN_WORDS.values())  # they stand beside a box, on one line
+    assert good_for("of another package") == "From other packages"

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tools.notebooks import TUTORIALS, notebook, run
+from tools.notebooks import TUTORIALS, notebook, run, with_outputs
+from tools.tutorial_outputs import kept
 
 nbformat = pytest.importorskip("nbformat", reason="notebooks need nbformat: pip install 'accredit[test]'")
 FOLDER = Path(__file__).parent.parent / "notebooks"
@@ -14,8 +15,10 @@ NAMES = sorted(path.stem for path in TUTORIALS.glob("*.md"))
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_notebook_is_what_its_tutorial_says(name):
-    made = notebook((TUTORIALS / f"{name}.md").read_text(encoding="utf-8"), name)
-    assert nbformat.read(FOLDER / f"{name}.ipynb", 4) == made, "write them again: python tools/notebooks.py"
+    page = TUTORIALS / f"{name}.md"
+    made = with_outputs(notebook(page.read_text(encoding="utf-8"), name), kept(page))
+    assert nbformat.read(FOLDER / f"{name}.ipynb", 4) == made, "write them again: python -m tools.notebooks"
+    assert any(cell.get("outputs") for cell in made.cells)
 
 
 def test_no_notebook_is_left_of_a_tutorial_that_is_gone():

@@ -18,6 +18,7 @@ from pathlib import Path
 from select import select
 
 MARKS = "ACCREDIT_TESTS"  # of this pytest, after those of the ones that started it
+QUIET = 2.0  # seconds without a marked process until all are taken to have ended: one that just starts shows no mark yet
 
 
 def watch_over_this_process() -> None:
@@ -47,8 +48,10 @@ def main(pytest: int, mark: str) -> None:
         watched = os.pidfd_open(pytest)
         if os.getppid() == pytest:  # else it ended before, and its number may be another's
             select([watched], [], [])
-    while found := marked(mark):
-        for process in found:
+    seen = time.monotonic()
+    while time.monotonic() - seen < QUIET:
+        for process in marked(mark):
+            seen = time.monotonic()
             with suppress(ProcessLookupError):
                 os.kill(process, signal.SIGKILL)
         time.sleep(0.05)

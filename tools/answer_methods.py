@@ -36,7 +36,7 @@ def measure(prompts: int, lines: Path, folder: Path) -> None:
     model, done = answering_model(str(folder), None), len(read(lines))
     with lines.open("a", encoding="utf-8") as file:
         for number in range(done, prompts):
-            made = planted_prompt(KINDS[number % len(KINDS)], "evaluation", seed=SEED + number)
+            made = planted_prompt(KINDS[number % len(KINDS)], "places", seed=SEED + number)
             found, cpu = {}, {}
             for method in METHODS:
                 subject = answer_subject(

@@ -1,7 +1,8 @@
 """docs/benchmarks.md from the lines that the benchmarks keep: `python -m tools.benchmarks_page`.
 
 Every benchmark that calls `record` has a section: its newest line, a whole run before a quick one. What matches `RATIOS` is
-drawn on a logarithmic scale, all else that was printed is in a table below. A benchmark without a line is named.
+drawn on a logarithmic scale; all else that was printed is counted, and stays in the line. A benchmark without a line is
+named.
 """
 
 from __future__ import annotations
@@ -144,8 +145,8 @@ RATIOS = (
     Ratio("valuation", r"(.*(?:ratio|times faster).*)", "A peer's cost over ours", "{}"),
 )
 ELSEWHERE = {  # benchmarks whose figures have a page of their own, written by themselves
-    "leaks": "Rates, not ratios: `python -m benchmarks.leaks --page docs/audit.md` writes them into [audits](audit.md); the "
-    "reports are in `benchmarks/results/leaks`.",
+    "leaks": "Rates, not ratios: [their report](reports/leaks.md), written by `python -m benchmarks.leaks --page "
+    "docs/reports/leaks.md`; the lines are in `benchmarks/results/leaks`.",
 }
 Line = dict[str, Any]
 
@@ -206,12 +207,12 @@ def drawing(says: str, bars: list[Bar]) -> str:
         marks.append(
             f"<g><title>{html.escape(bar.key)}</title>"
             f'<text y="{y + 12}">{html.escape(bar.words)}</text>'
-            f'<rect x="{left:.1f}" y="{y + 17}" width="{max(right - left, 1):.1f}" height="12" fill="{colour}"/>'
+            f'<path fill="{colour}" d="M{left:.1f},{y + 17}h{max(right - left, 1):.1f}v12H{left:.1f}z"/>'
             f'<text x="{right + 6:.1f}" y="{y + 27}">{_times(bar.ratio)}</text></g>'
         )
     tall = HEIGHT * len(bars)
     ones = "".join(
-        f"M{one:.1f} {y + 14}v18" for y in range(0, tall, HEIGHT)
+        f"M{one:.1f},{y + 14}v18" for y in range(0, tall, HEIGHT)
     )  # a line at 1 beside every bar, not through its words
     axis = f'<path d="{ones}" stroke="currentColor" stroke-opacity=".4"/>'
     return (
@@ -230,7 +231,7 @@ def _times(ratio: float) -> str:
 
 
 def section(name: str, about: str, lines: list[Line]) -> str:
-    """One benchmark: its runs, their drawings, all else that they printed."""
+    """One benchmark: its runs and their drawings."""
     missing = ELSEWHERE.get(name, f"Not run for this page yet: `python -m benchmarks.{name}`.")
     shown = [run(name, line) for line in lines] or [missing]
     return "\n\n".join([f"## {name}", about, *shown])
@@ -250,27 +251,18 @@ def run(name: str, line: Line) -> str:
         if bars:
             drawn |= {bar.key for bar in bars}
             parts += [f"**{ratio.says}**", drawing(ratio.says, bars)]
-    rest = [f"| `{key}` | {_cell(value)} |" for key, value in figures.items() if key not in drawn]
-    if rest:
-        parts.append('<details markdown="1"><summary>All else that this run printed</summary>')
-        parts += ["\n".join(["| figure | value |", "|---|---:|", *rest]), "</details>"]
+    if rest := len(figures) - len(drawn):
+        parts.append(f"{rest} other figures: `benchmarks/results/{name}.jsonl`.")
     return "\n\n".join(parts)
 
 
 def circumstances(line: Line) -> str:
-    """By which command, when, where, beside what."""
+    """By which command, when and where; the versions of everything beside it stand in the line."""
     machine, quick = line["machine"], " A quick run: fewer games and repeats." if "--quick" in line["command"] else ""
-    versions = ", ".join(f"{name} {version}" for name, version in line["versions"].items())
     return (
-        f"`{line['command']}`, {line['date']}, accredit {line['accredit']} at `{line['commit']}`, {machine['cpu']} with "
-        f"{machine['cores']} cores, load {machine['load']} at the end.{quick}\n\n"
-        f'<details markdown="1"><summary>Versions of everything beside it</summary>\n\n{versions}\n\n</details>'
+        f"`{line['command']}`, {line['date']}, `{line['commit']}`, {machine['cpu']}, {machine['cores']} cores, load "
+        f"{machine['load']}.{quick}"
     )
-
-
-def _cell(value: Any) -> str:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    return round_off(float(value), 4) if number else html.escape(str(value)).replace("|", "\\|")
 
 
 def page(folder: Path = ROOT / "benchmarks" / "results") -> str:
@@ -279,7 +271,8 @@ def page(folder: Path = ROOT / "benchmarks" / "results") -> str:
         "# Benchmarks\n\nMade by `python -m tools.benchmarks_page` from the lines that runs kept in `benchmarks/results`; no "
         "number was typed. A bar to the right of the line is a ratio above 1: accredit is ahead; to the left, behind. Bars are "
         "as long as the logarithm of the ratio, each drawing on its own scale. Times are CPU seconds on one thread unless a "
-        "name says otherwise, and both sides of a ratio come from one run. `make bench` runs all of them."
+        "name says otherwise, and both sides of a ratio come from one run, whose line also has the versions of all peers. "
+        "`make bench` runs all of them."
     )
     lines = {name: newest(name, folder) for name in benchmarks()}
     order = sorted(benchmarks().items(), key=lambda named: not lines[named[0]])  # those that were run come first

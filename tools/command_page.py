@@ -12,6 +12,7 @@ import click
 
 from accredit.cli import accredit
 from accredit.cli.codes import CODES
+from accredit.cli.explain import TOPICS, ExplainCommand
 from accredit.cli.man import commands
 
 PAGE = Path(__file__).parent.parent / "docs" / "command.md"
@@ -24,12 +25,13 @@ def options(context: click.Context) -> set[str]:
 
 
 def option_table() -> str:
-    """Commands down, shared options across."""
-    lines = ["| command | " + " | ".join(f"`{name}`" for name in SHARED) + " |", "|---" + "|:-:" * len(SHARED) + "|"]
+    """Commands down, those with the same shared options in one line; options across."""
+    names: dict[tuple[str, ...], list[str]] = {}
     for context in commands(accredit):
-        marks = ["✓" if name in options(context) else "·" for name in SHARED]
-        lines.append(f"| `{context.command_path}` | " + " | ".join(marks) + " |")
-    return "\n".join(lines)
+        marks = tuple("✓" if name in options(context) else "·" for name in SHARED)
+        names.setdefault(marks, []).append(f"`{context.command_path.removeprefix('accredit ')}`")
+    lines = ["| command | " + " | ".join(f"`{name}`" for name in SHARED) + " |", "|---" + "|:-:" * len(SHARED) + "|"]
+    return "\n".join([*lines, *(f"| {', '.join(those)} | {' | '.join(marks)} |" for marks, those in names.items())])
 
 
 def code_table() -> str:
@@ -52,6 +54,9 @@ def helps() -> Iterator[str]:
     for context in commands(accredit):
         context.terminal_width = 100
         yield f"## {context.command_path}\n\n```text\n{context.command.get_help(context)}\n```"
+        if isinstance(context.command, ExplainCommand):
+            for topic in TOPICS:
+                yield f"```text\n{context.command.format_topic(context, topic)}\n```"
 
 
 if __name__ == "__main__":

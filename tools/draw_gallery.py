@@ -1,26 +1,37 @@
-"""Pictures of the site's home: `python -m tools.draw_gallery`.
+"""Pictures of the site's home and the README: `python -m tools.draw_gallery [NAME …]`.
 
 One saved page for each kind of question, made by the command as a reader would type it and photographed in Chromium, light and
-dark. The picture of the README is the first of them.
+dark. The citations are those of a real language model, SmolLM2-135M-Instruct (`make llm`); the first page is drawn twice.
 """
 
 from __future__ import annotations
 
 import io
+import json
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 from PIL import Image
 
+from tools.language_model import find_model
+
 ROOT = Path(__file__).parent.parent
 IMAGES = ROOT / "docs" / "images"
-SENTENCE = "A gripping, beautifully shot film that never quite lands."
+SENTENCE = "A superb, funny and moving film."
+PASSAGES = (
+    "The harbour office of Pellworth is run by Marta Selvik.",
+    "The last ferry to Drusk leaves Pellworth at 18:05.",
+    "Pellworth has a market on Saturdays.",
+)
+QUESTION = "Who runs the harbour office of Pellworth, and when does the last ferry to Drusk leave?"
 COMMANDS = {  # what is drawn -> the command that writes its page
     "text": ("explain", SENTENCE),
     "answer": ("explain", "--answer"),
+    "cite": ("cite", "--model", str(find_model()), "--context", "passages.json", "--query", QUESTION),
     "row": ("explain", "--table"),
     "picture": ("explain", "shirt.png", "--methods", "shapley"),
     "data": ("value", "examples/reviews.csv", "--target", "mood", "--text", "review"),
@@ -29,6 +40,7 @@ COMMANDS = {  # what is drawn -> the command that writes its page
 BEGINS = {  # the heading at the top of a card; without one, a picture
     "text": "Side by side",
     "answer": "Prompt, coloured",
+    "cite": "Where does each sentence come from?",
     "row": "Which columns matter",
     "data": "Which labels are wrong?",
     "game": "Values",
@@ -39,13 +51,14 @@ CARD, HOME = (540, 440), (760, 462)  # what is seen of a page, in CSS pixels
 SCROLL = "part => window.scrollTo(0, part.getBoundingClientRect().top + window.scrollY - 20)"
 
 
-def draw(folder: Path) -> None:
+def draw(folder: Path, names: Sequence[str]) -> None:
     """Every page in its folder, then its pictures beside the documents."""
     shirt(folder / "shirt.png")
+    (folder / "passages.json").write_text(json.dumps(PASSAGES), encoding="utf-8")
     accredit(folder, "examples")
-    for name, words in COMMANDS.items():
-        accredit(folder, *words, "--html", f"{name}.html")
-    photograph(folder)
+    for name in names:
+        accredit(folder, *COMMANDS[name], "--html", f"{name}.html")
+    photograph(folder, names)
 
 
 def shirt(path: Path) -> None:
@@ -65,11 +78,13 @@ def accredit(folder: Path, *words: str) -> None:
     subprocess.run([sys.executable, "-m", "accredit", *words, "--quiet"], cwd=folder, check=True, stdout=subprocess.DEVNULL)
 
 
-def photograph(folder: Path) -> None:
-    """A part of every page as a card, and the top of the first one as the large picture."""
+def photograph(folder: Path, names: Sequence[str]) -> None:
+    """A part of every page as a card, and the top of the text's as the large picture."""
     from playwright.sync_api import sync_playwright
 
-    shots = [("explanation", "text", HOME), *((f"gallery_{name}", name, CARD) for name in COMMANDS)]
+    shots = [(f"gallery_{name}", name, CARD) for name in names]
+    if "text" in names:
+        shots.append(("explanation", "text", HOME))
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
         for scheme in ("light", "dark"):
@@ -91,4 +106,4 @@ def photograph(folder: Path) -> None:
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as place:
-        draw(Path(place))
+        draw(Path(place), sys.argv[1:] or tuple(COMMANDS))

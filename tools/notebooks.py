@@ -1,21 +1,25 @@
-"""The tutorials as notebooks: `python tools/notebooks.py [--run] [--out FOLDER] [NAME …]`.
+"""The tutorials as notebooks: `python -m tools.notebooks [--run] [--out FOLDER] [NAME …]`.
 
-A tutorial in docs/tutorials is the one source. Its Python blocks become code cells, everything between them prose. With `--run`
-every cell is executed by a real kernel, in a folder with the files of `accredit examples`, and the outputs are kept.
+A tutorial in docs/tutorials is the one source. Its Python blocks become code cells, everything between them prose; below a cell
+stands what `tools.tutorial_outputs` kept of its block. With `--run` every cell is executed by a real kernel instead, in a
+folder with the files of `accredit examples`.
 """
 
 from __future__ import annotations
 
 import argparse
+import base64
 import posixpath
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import nbformat
 from nbformat import NotebookNode, v4
+
+from tools.tutorial_outputs import KEPT, Output, kept
 
 ROOT = Path(__file__).parent.parent
 TUTORIALS = ROOT / "docs" / "tutorials"
@@ -52,6 +56,21 @@ def _from_notebooks(link: re.Match[str]) -> str:
     return "](../" + posixpath.normpath(f"docs/tutorials/{link[1]}.md")
 
 
+def with_outputs(made: NotebookNode, outputs: Iterable[Output]) -> NotebookNode:
+    """The notebook with what each block printed and drew, as it was kept for the site."""
+    cells = (cell for cell in made.cells if cell.cell_type == "code")
+    for number, (cell, said) in enumerate(zip(cells, outputs, strict=True), start=1):
+        cell.execution_count = number
+        cell.outputs = [v4.new_output("stream", name="stdout", text=said.text)] if said.text else []
+        cell.outputs += [v4.new_output("display_data", {"image/png": _encode(KEPT / name)}) for name in said.pictures]
+    nbformat.validate(made)
+    return made
+
+
+def _encode(picture: Path) -> str:
+    return base64.b64encode(picture.read_bytes()).decode()
+
+
 def run(made: NotebookNode) -> NotebookNode:
     """The notebook with the outputs of its cells; a cell that fails stops it."""
     from nbclient import NotebookClient
@@ -66,8 +85,9 @@ def main() -> None:
     options = _options()
     options.out.mkdir(parents=True, exist_ok=True)
     for name in options.names or sorted(path.stem for path in TUTORIALS.glob("*.md")):
-        made = notebook((TUTORIALS / f"{name}.md").read_text(encoding="utf-8"), name)
-        nbformat.write(run(made) if options.run else made, options.out / f"{name}.ipynb")
+        page = TUTORIALS / f"{name}.md"
+        made = notebook(page.read_text(encoding="utf-8"), name)
+        nbformat.write(run(made) if options.run else with_outputs(made, kept(page)), options.out / f"{name}.ipynb")
         print(options.out / f"{name}.ipynb")
 
 

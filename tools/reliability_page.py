@@ -1,7 +1,7 @@
-"""The tables of docs/reliability.md from the lines that the tools kept: `python -m tools.reliability_page`.
+"""The figures of docs/reliability.md from the lines that the tools kept: `python -m tools.reliability_page`.
 
 `make matrix`, `make fuzz` and `make truth` append a line for each part to benchmarks/results/reliability.jsonl. The newest
-whole run of a part goes between the comments that carry its name on the page: by which command, when and where, and its table.
+whole run of a part goes between the comments that carry its name on the page: what was counted, by which command, when, where.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "reliability.md"
 LINES = ROOT / "benchmarks" / "results" / "reliability.jsonl"
 TABLES: dict[str, Callable[[dict[str, Any]], str]] = {"matrix": matrix.table, "fuzz": fuzz.table, **truth.TABLES}
+WITH_TABLE = {"coverage"}  # the first table of its part is on the page; the tools print the others
+BETWEEN_TABLES = "\n\n"
 
 
 def counted(figures: dict[str, Any]) -> str:
@@ -61,8 +63,8 @@ def page(text: str, lines: str) -> str:
     """The page with the newest whole run of every part that was kept."""
     newest = {line["figures"]["part"]: line for line in map(json.loads, lines.splitlines()) if whole(line)}
     for part, line in newest.items():
-        shown = f"{circumstances(line)}\n\n{counted(line['figures'])}\n\n{TABLES[part](line['figures'])}\n"
-        text = filled(text, part, shown)
+        table = f"\n{TABLES[part](line['figures']).partition(BETWEEN_TABLES)[0]}\n" if part in WITH_TABLE else ""
+        text = filled(text, part, f"**{counted(line['figures'])}** {circumstances(line)}\n{table}")
     return text
 
 

@@ -16,30 +16,24 @@ ROOT = Path(__file__).parent.parent
 LINES = ROOT / "benchmarks" / "results" / "wheels.jsonl"
 PAGE = ROOT / "docs" / "reports" / "wheels.md"
 MARKS = {True: "✓", False: "✗", None: "–"}
-HEADER = "| Python | extra | works | seconds to install | megabytes | |\n|---|---|:-:|---:|---:|---|"
 
 
 def table(lines: list[dict[str, Any]]) -> str:
-    """One row per Python and extra, as the newest line found it; extras in the order of their trials."""
+    """One row per extra, one column per Python, as the newest line found it; extras in the order of their trials."""
     tried = {(trial["python"], trial["extra"]): trial for trial in (line["trial"] for line in lines)}
-    place = {extra: number for number, extra in enumerate(TRIALS)}
-    order = sorted(tried.values(), key=lambda each: (*map(int, each["python"].split(".")), place[each["extra"]]))
-    return "\n".join([HEADER, *map(_row, order)])
+    pythons = sorted({python for python, _ in tried}, key=lambda version: tuple(map(int, version.split("."))))
+    extras = [extra for extra in TRIALS if any((python, extra) in tried for python in pythons)]
+    rows = [["extra", *pythons], ["---"] * (1 + len(pythons))]
+    rows += [[extra, *(_cell(tried.get((python, extra))) for python in pythons)] for extra in extras]
+    reasons = dict.fromkeys(trial["said"] for trial in tried.values() if trial["works"] is None)
+    said = f"\n\n{MARKS[None]}: {'; '.join(reasons)}." if reasons else ""
+    return "\n".join("| " + " | ".join(row) + " |" for row in rows) + said
 
 
-def _row(trial: dict[str, Any]) -> str:
-    cells = (
-        trial["python"],
-        trial["extra"],
-        MARKS[trial["works"]],
-        _number(trial, "seconds"),
-        _number(trial, "megabytes"),
-    )
-    return "| " + " | ".join((*cells, trial["said"])) + " |"
-
-
-def _number(trial: dict[str, Any], name: str) -> str:
-    return f"{trial[name]:.0f}" if trial["works"] is not None else ""
+def _cell(trial: dict[str, Any] | None) -> str:
+    if trial is None or trial["works"] is None:
+        return MARKS[None]
+    return f"{MARKS[trial['works']]} {trial['seconds']:.0f}s, {trial['megabytes']:.0f}MB {trial['said']}".rstrip()
 
 
 def lowest(lines: list[dict[str, Any]]) -> str:
@@ -77,9 +71,8 @@ def page(text: str) -> str:
     parts = [
         "# The wheel, tried",
         "Made by `make release-check` and `make oldest`: each extra alone, in an empty environment, then used in an empty "
-        "folder by the commands that need it; `papers` is the wheel of accredit-papers beside this one. Seconds are on the "
-        "clock of a busy machine, with downloads; megabytes are of the whole environment, in which pip, numpy and scipy take "
-        "about 250.",
+        "folder by the commands that need it; `papers` is the wheel of accredit-papers beside this one. Seconds to install are "
+        "on the clock of a busy machine, with downloads; megabytes are of the whole environment.",
     ]
     if usual:
         parts += ["## With the versions that the tests use", about(usual[-1]), table(usual), untried(usual)]

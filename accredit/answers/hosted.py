@@ -1,8 +1,9 @@
 """Answers of models behind a server: log-probabilities of a given answer from its echo, or a share of sampled replies.
 
 A completions server that repeats the prompt (`echo`) with its log-probabilities, or returns `prompt_logprobs` as vLLM does,
-pays every token of an answer in one request. A chat server that says nothing of the kind is asked several times, and the
-payoff is how often the answer comes out.
+pays every token of an answer in one request; llama.cpp's own server does neither, and is asked for one token after the other
+(`forced`). A chat server that says nothing of the kind is asked several times, and the payoff is how often the answer comes
+out.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any, Unpack, final
 
 import numpy as np
 
+from accredit.answers.forced import CannotForce, check_bias, force, server_tokens
 from accredit.answers.game import AnswerGame, choose_players
 from accredit.answers.hosted_model import CHARACTERS_PER_TOKEN, Bill, HostedModel, first_choice, reply_text
 from accredit.answers.prompt import Parts, Prompt, PromptForm, prompt_of
@@ -103,7 +105,7 @@ class HostedPays:
                 code="empty",
             )
         self.bill.check()
-        ways = (self._echo, self._prompt_logprobs) if self._way is None else (self._way,)
+        ways = (self._echo, self._prompt_logprobs, self._forced) if self._way is None else (self._way,)
         reasons = []
         for way in ways:
             try:
@@ -114,8 +116,8 @@ class HostedPays:
             self._way = way
             return found
         raise ServerError(
-            f"{self.hosted.title} returns no log-probabilities of a given text ({'; '.join(reasons)}). vLLM and "
-            "llama-cpp-python (logits_all) do; or count sampled replies: HostedModel(url, asks='chat')",
+            f"{self.hosted.title} returns no log-probabilities of a given text ({'; '.join(reasons)}). vLLM, "
+            "llama.cpp and llama-cpp-python (logits_all) do; or count sampled replies: HostedModel(url, asks='chat')",
             argument="model",
             code="unsupported",
         )
@@ -160,6 +162,52 @@ class HostedPays:
         """The tokens from character `start` of the text that was sent to its end, and what they earn; refused where the server
         has read another text, or has merged the end of the prompt with the beginning of the answer."""
         edges = token_edges(text, tokens, offsets, echoed)
+        return self._judge(text, start, tokens, edges, lambda own: [earned[k] for k in own])
+
+    def _forced(self, text: str, start: int) -> tuple[list[str], list[float]]:
+        """One request per token of the answer; what the server keeps of the prompt in its cache is not counted again."""
+        used: list[dict[str, Any]] = []
+
+        def post(more: dict[str, object]) -> dict[str, Any]:
+            body = {"model": self.hosted.served, "max_tokens": 1, "temperature": 0, "cache_prompt": True} | more
+            used.append(self.hosted.server.post("completions", body, optional=True))
+            return used[-1]
+
+        def earn(own: list[int]) -> list[object]:
+            if self._way is None:
+                check_bias(post, ids[: own[0]])
+            if not all(cut.whole[k] for k in own):
+                split = next(text[a:b] for a, b in (edges[k] for k in own if not cut.whole[k - 1]) if b > a) if edges else ""
+                raise ServerError(
+                    f"{self.hosted.title} reads {split!r:.20} as several tokens, and gives no log-probability to part of a "
+                    "character; leave it out of the answer",
+                    argument="answer",
+                    code="unsupported",
+                )
+            return [force(post, ids[:k], ids[k]) for k in own]
+
+        try:
+            cut = server_tokens(self.hosted.server, text)
+            ids, edges = cut.ids, token_edges(text, cut.pieces)
+            found = self._judge(text, start, cut.pieces, edges, earn)
+        except CannotForce as error:
+            raise NoLogProbabilities(f"forced tokens: {error}") from None
+        self.bill.add({"usage": sum_usage(used)}, len(text))
+        if self._way is None:
+            self.notes.append(
+                "The server states log-probabilities of what it writes only: every token of the answer is forced by a request "
+                "of its own."
+            )
+        return found
+
+    def _judge(
+        self,
+        text: str,
+        start: int,
+        tokens: list[str],
+        edges: list[tuple[int, int]] | None,
+        earn: Callable[[list[int]], list[object]],
+    ) -> tuple[list[str], list[float]]:
         if edges is None:
             raise ServerError(
                 f"{self.hosted.title} read another text than was sent: its tokens are {''.join(tokens)!r:.80}, and "
@@ -176,7 +224,7 @@ class HostedPays:
                 argument="answer",
                 code="unsupported",
             )
-        values = [earned[k] for k in own]
+        values = earn(own)
         if not all(isinstance(x, int | float) and np.isfinite(x) and x <= ROUNDING for x in values):
             bad = next(x for x in values if not (isinstance(x, int | float) and np.isfinite(x) and x <= ROUNDING))
             raise ServerError(
@@ -185,6 +233,10 @@ class HostedPays:
                 code="not-finite",
             )
         return [text[a:b] for a, b in (edges[k] for k in own)], [min(float(x), 0.0) for x in values]  # type: ignore[arg-type]
+
+    @property
+    def _per(self) -> str:
+        return "prompt and token of the answer" if self._way == self._forced else "prompt and answer"
 
     def fingerprint_parts(self) -> dict[str, object]:
         """What decides the payoffs: the server and its model, the prompt, and what is asked of it."""
@@ -207,9 +259,28 @@ class HostedPays:
             "answer from": self.answers[0].source.as_plain(),
             "rather than": self.answers[1].text if len(self.answers) > 1 else None,
             "answer tokens": len(self.answers[0].pieces),
-            "reading": f"one request per prompt and answer, up to {self.hosted.concurrency} at a time; {self.bill.words}",
+            "reading": f"one request per {self._per}, up to {self.hosted.concurrency} at a time; {self.bill.words}",
             "notes": [*self.notes, *(answer.note for answer in self.answers if answer.note)],
         }
+
+
+def sum_usage(replies: Sequence[dict[str, Any]]) -> dict[str, int] | None:
+    """What several requests have read and written together, without what was cached; None where a reply does not count.
+
+    >>> sum_usage([{"usage": {"prompt_tokens": 9, "completion_tokens": 1, "prompt_tokens_details": {"cached_tokens": 8}}}] * 2)
+    {'prompt_tokens': 2, 'completion_tokens': 2}
+    """
+    read = written = 0
+    for reply in replies:
+        usage = reply.get("usage")
+        counts = [usage.get(k) for k in ("prompt_tokens", "completion_tokens")] if isinstance(usage, dict) else []
+        whole = [count for count in counts if isinstance(count, int)]
+        if not isinstance(usage, dict) or len(whole) < 2:
+            return None
+        details = usage.get("prompt_tokens_details")
+        cached = details.get("cached_tokens") if isinstance(details, dict) else 0
+        read, written = read + whole[0] - (cached if isinstance(cached, int) else 0), written + whole[1]
+    return {"prompt_tokens": read, "completion_tokens": written}
 
 
 def token_edges(text: str, tokens: list[str], offsets: object = None, echoed: object = None) -> list[tuple[int, int]] | None:

@@ -47,7 +47,7 @@ class Enough(BaseException):
     catches it."""
 
 
-class Kept(DynamicCache):  # type: ignore[misc]
+class PrefixCache(DynamicCache):  # type: ignore[misc]
     """Keys and values of every layer of a model with so many `layers`; 0: not known, and no pass ends early."""
 
     def __init__(self, rooms: list[Room], layers: int) -> None:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from accredit.answers.kv_cache import Enough, Kept, Room, States
+from accredit.answers.kv_cache import Enough, PrefixCache, Room, States
 from accredit.answers.model import AnsweringModel
 from accredit.answers.prefixes import WORTH_KEEPING, PrefixNode, prefix_tree
 from accredit.checks import optional_whole
@@ -197,7 +197,7 @@ class Reader:
             layers = past.layers if whole else [(k[:, :, used], v[:, :, used]) for k, v in past.layers]
             rooms = [Room(keys, values, rows, new) for keys, values in layers]
             seen = torch.cat([before if whole else before[:, used], positions], dim=1)
-        cache = Kept(rooms, int(getattr(self._config, "num_hidden_layers", 0)))
+        cache = PrefixCache(rooms, int(getattr(self._config, "num_hidden_layers", 0)))
         split = new - answer if answer and new - answer >= WORTH_A_PASS else 0
         if split:
             self._step(tokens[:, :split], positions[:, :split], seen[:, :-answer], cache, 0)
@@ -205,7 +205,7 @@ class Reader:
         return logits, States([(layer.keys, layer.values) for layer in cache.layers], seen)
 
     def _step(
-        self, tokens: torch.Tensor, positions: torch.Tensor, seen: torch.Tensor, cache: Kept, answer: int
+        self, tokens: torch.Tensor, positions: torch.Tensor, seen: torch.Tensor, cache: PrefixCache, answer: int
     ) -> torch.Tensor:
         """One pass: logits of the last `answer` tokens, or none, when only their states are wanted."""
         given = {

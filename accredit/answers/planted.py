@@ -1,7 +1,7 @@
 """Planted prompts: contexts of invented facts, a question, an answer, and the truth about where its last sentence comes from.
 
-People, towns and firms are invented, so a model cannot know them; what it may know are the facts of `KNOWN`. There are two
-books of them that share no relation, no wording and no syllables: one to calibrate on, one to be tested on.
+People, towns and firms are invented, so a model cannot know them; what it may know are the facts of `KNOWN`. There are four
+books of them, one of them in German, that share no relation and no syllables.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from accredit.answers.verdicts import Origin
 from accredit.checks import check_seed, whole_number
 from accredit.errors import InvalidInput
 
-Book = Literal["calibration", "evaluation"]
+Book = Literal["people", "places", "reports", "berichte"]
 PASSAGES = 6  # of one context
+MOST_DRAWS = 10_000  # of one name, before a book counts as used up
 TWICE = 0.5  # share of passages that say a second thing, of no relevance
 
 
@@ -75,7 +76,7 @@ class FactBook:
     known: tuple[tuple[str, str], ...]  # questions and answers that everybody knows
 
 
-CALIBRATION = FactBook(
+PEOPLE = FactBook(
     (
         Relation(
             "Where does {who} live?", "{who} lives in {what}.",
@@ -158,7 +159,7 @@ CALIBRATION = FactBook(
         ("What organ pumps blood through the body?", "The organ that pumps blood through the body is the heart."),
     ),
 )  # fmt: skip
-EVALUATION = FactBook(
+PLACES = FactBook(
     (
         Relation(
             "Which river flows through {who}?", "The river that flows through {who} is the {what}.",
@@ -239,13 +240,150 @@ EVALUATION = FactBook(
         ("What is the main language of Mexico?", "The main language of Mexico is Spanish."),
     ),
 )  # fmt: skip
-BOOKS: Mapping[str, FactBook] = {"calibration": CALIBRATION, "evaluation": EVALUATION}
+REPORTS = FactBook(
+    (
+        Relation(
+            "Who led the {who} expedition?", "The {who} expedition was led by {what}.",
+            ("After two failed attempts the {who} expedition set out again, led by {what}.",
+             "It was {what} who was at the head of the {who} expedition, with eleven sledges."),
+            "Nobody in the {who} expedition took a step before {what} had looked at the map.",
+            "The {who} expedition had the same leader as the {other} expedition.", "town", "person",
+        ),
+        Relation(
+            "What cargo did the ship {who} carry?", "The ship {who} carried {what}.",
+            ("According to the harbour log the ship {who} carried {what}.",
+             "A hold full of {what} was found on board of the ship {who}."),
+            "When the ship {who} went down, {what} washed up on the beach for weeks.",
+            "The ship {who} carried the same cargo as the ship {other}.", "firm",
+            ("salt", "copper", "oranges", "timber", "wool", "coal", "tea", "marble"),
+        ),
+        Relation(
+            "How long does the battery of the {who} last?", "The battery of the {who} lasts {what} hours.",
+            ("Fully charged, the battery of the {who} lasts {what} hours.",
+             "In our test the {who} ran for {what} hours before its battery was empty."),
+            "Plug in the {who} after {what} hours, or its battery will leave you in the dark.",
+            "The battery of the {who} lasts as long as that of the {other}.", "firm",
+            ("7", "9", "13", "16", "21", "26", "34", "48"),
+        ),
+        Relation(
+            "Which instrument does {who} play?", "{who} plays the {what}.",
+            ("In the town orchestra {who} plays the {what}.", "The {what} has been the instrument of {who} since school."),
+            "The neighbours complain when {who} takes the {what} out of its case at night.",
+            "{who} plays the same instrument as {other}.", "person",
+            ("cello", "trumpet", "harp", "flute", "organ", "oboe", "banjo", "tuba"),
+        ),
+        Relation(
+            "In which year did the {who} museum open?", "The {who} museum opened in {what}.",
+            ("The {who} museum opened in {what}, with a brass band.", "Since {what} the doors of the {who} museum are open."),
+            "A ribbon cut in {what} is kept under glass at the entrance of the {who} museum.",
+            "The {who} museum opened in the same year as the {other} museum.", "town",
+            ("1871", "1889", "1903", "1926", "1938", "1952", "1967", "1984"),
+        ),
+    ),
+    (
+        ("Tam", "Ried", "Bol", "Cor", "Ner", "Gav", "Lin", "Mos", "Pra", "Sul", "Var", "Wil"),
+        ("bury", "ten", "ova", "rock", "dale", "strom", "ise", "quay", "lock", "by"),
+    ),
+    (
+        "Further details are in the annex.", "Photographs were taken on both days.", "No one was hurt.",
+        "The report was accepted without a vote.", "Prices include tax.", "A second edition is in print.",
+    ),
+    (
+        ("What is the capital of India?", "New Delhi is the capital of India."),
+        ("What is the capital of Australia?", "It is Canberra."),
+        ("What is the capital of Scotland?", "The answer is Edinburgh."),
+        ("What is the capital of South Korea?", "South Korea's capital is Seoul."),
+        ("What is the capital of Ukraine?", "Its capital is Kyiv."),
+        ("What is the capital of the Netherlands?", "The capital of the Netherlands is Amsterdam."),
+        ("What is the capital of Mexico?", "The capital of Mexico is Mexico City."),
+        ("Who wrote Macbeth?", "Macbeth was written by William Shakespeare."),
+        ("Who wrote The Odyssey?", "The Odyssey was written by Homer."),
+        ("Who wrote War and Peace?", "War and Peace was written by Leo Tolstoy."),
+        ("Who discovered penicillin?", "Penicillin was discovered by Alexander Fleming."),
+        ("Who discovered gravity?", "Gravity was discovered by Isaac Newton."),
+        ("Who invented the telephone?", "The telephone was invented by Alexander Graham Bell."),
+        ("How many continents are there?", "There are seven continents."),
+        ("How many legs does a spider have?", "A spider has eight legs."),
+        ("How many sides does a triangle have?", "A triangle has three sides."),
+        ("How many hours are in a day?", "A day has 24 hours."),
+        ("What is the largest organ of the human body?", "The largest organ of the human body is the skin."),
+        ("What do you call frozen water?", "Frozen water is called ice."),
+        ("What star is at the center of our solar system?", "At the center of our solar system is the Sun."),
+        ("What is the main gas in the air we breathe?", "The main gas in the air we breathe is nitrogen."),
+        ("Which planet has rings?", "The planet with rings is Saturn."),
+        ("In which country is the Great Wall?", "The Great Wall is in China."),
+        ("In which city is the Colosseum?", "The Colosseum is in Rome."),
+        ("What color do you get by mixing blue and yellow?", "Mixing blue and yellow gives green."),
+        ("What is the chemical symbol for hydrogen?", "The chemical symbol for hydrogen is H."),
+        ("Who was the first emperor of Rome?", "The first emperor of Rome was Augustus."),
+        ("What is the currency of the United States?", "The currency of the United States is the dollar."),
+        ("What process do plants use to make food?", "Plants make food by photosynthesis."),
+        ("What is the opposite of up?", "The opposite of up is down."),
+    ),
+)  # fmt: skip
+BERICHTE = FactBook(
+    (
+        Relation(
+            "Wo wohnt {who}?", "{who} wohnt in {what}.",
+            ("{who} wohnt in {what}.", "{who} hat ein Haus in {what}."),
+            "Nach der Reise kaufte {who} eine Wohnung in {what} und blieb dort.",
+            "{who} wohnt im selben Ort wie {other}.", "person", "town",
+        ),
+        Relation(
+            "Was baut die Firma {who}?", "Die Firma {who} baut {what}.",
+            ("Die Firma {who} baut {what}.", "{what} kommen seit langem von der Firma {who}."),
+            "Jede Nacht verlassen Lastwagen voller {what} den Hof der Firma {who}.",
+            "Die Firma {who} baut dasselbe wie die Firma {other}.", "firm",
+            ("Lampen", "Uhren", "Boote", "Orgeln", "Pumpen", "Kessel", "Waagen", "Zelte"),
+        ),
+        Relation(
+            "Wer leitet das Museum in {who}?", "Das Museum in {who} leitet {what}.",
+            ("Das Museum in {who} leitet {what}.", "{what} ist Direktor des Museums in {who}."),
+            "Ohne die Unterschrift von {what} wird im Museum in {who} kein Bild aufgehängt.",
+            "Das Museum in {who} hat denselben Direktor wie das Museum in {other}.", "town", "person",
+        ),
+        Relation(
+            "Wann wurde {who} geboren?", "{who} wurde im Jahr {what} geboren.",
+            ("{who} wurde im Jahr {what} geboren.", "Das Geburtsjahr von {who} ist {what}."),
+            "Im Kirchenbuch steht {who} unter den Kindern des Winters {what}.",
+            "{who} wurde im selben Jahr wie {other} geboren.", "person",
+            ("1908", "1921", "1937", "1949", "1956", "1964", "1978", "1991"),
+        ),
+    ),
+    (
+        ("Hol", "Ber", "Wal", "Rein", "Stei", "Kir", "Ober", "Lan", "Mün", "Grün", "Ach", "Nied"),
+        ("mann", "dorf", "hart", "lich", "meier", "rath", "see", "feld", "hofer", "brück"),
+    ),
+    (
+        "Der Markt ist am Dienstag.", "Es regnete die ganze Woche.", "Die Straße war gesperrt.",
+        "Eine neue Brücke ist geplant.", "Der Eintritt ist frei.", "Die Ernte war gut.",
+    ),
+    (
+        ("Was ist die Hauptstadt von Deutschland?", "Die Hauptstadt von Deutschland ist Berlin."),
+        ("Was ist die Hauptstadt von Frankreich?", "Die Hauptstadt von Frankreich ist Paris."),
+        ("Was ist die Hauptstadt von Italien?", "Die Hauptstadt von Italien ist Rom."),
+        ("Was ist die Hauptstadt von Spanien?", "Die Hauptstadt von Spanien ist Madrid."),
+        ("Was ist die Hauptstadt von Japan?", "Die Hauptstadt von Japan ist Tokio."),
+        ("Was ist die Hauptstadt von England?", "Die Hauptstadt von England ist London."),
+        ("Was ist die Hauptstadt von Portugal?", "Die Hauptstadt von Portugal ist Lissabon."),
+        ("Was ist die Hauptstadt von Schweden?", "Die Hauptstadt von Schweden ist Stockholm."),
+        ("Was ist die Hauptstadt von Dänemark?", "Die Hauptstadt von Dänemark ist Kopenhagen."),
+        ("Was ist die Hauptstadt von Argentinien?", "Die Hauptstadt von Argentinien ist Buenos Aires."),
+        ("Was ist die Hauptstadt von Ungarn?", "Die Hauptstadt von Ungarn ist Budapest."),
+        ("Wer schrieb Faust?", "Faust schrieb Goethe."),
+        ("Wer schrieb Hamlet?", "Hamlet schrieb Shakespeare."),
+        ("Wer malte die Mona Lisa?", "Die Mona Lisa malte Leonardo da Vinci."),
+        ("Welche Sprache spricht man in Brasilien?", "In Brasilien spricht man Portugiesisch."),
+        ("In welchem Land steht der Eiffelturm?", "Der Eiffelturm steht in Frankreich."),
+    ),
+)  # fmt: skip
+BOOKS: Mapping[Book, FactBook] = {"people": PEOPLE, "places": PLACES, "reports": REPORTS, "berichte": BERICHTE}
 KINDS = tuple(ORIGIN_OF_KIND)
 IN_TURN = (*KINDS, "memory")
 MORE_KNOWN = 500  # added to a seed for further prompts about what is known by heart
 
 
-def planted_prompt(kind: str, book: Book = "calibration", *, passages: int = PASSAGES, seed: int = 0) -> Planted:
+def planted_prompt(kind: str, book: Book = "people", *, passages: int = PASSAGES, seed: int = 0) -> Planted:
     """One planted prompt of a kind, drawn by a seed.
 
     >>> made = planted_prompt("joint", seed=3)
@@ -255,14 +393,14 @@ def planted_prompt(kind: str, book: Book = "calibration", *, passages: int = PAS
     if kind not in ORIGIN_OF_KIND:
         raise InvalidInput(f"kind is {kind!r:.40}; write one of {', '.join(KINDS)}", argument="kind", code="unknown")
     if book not in BOOKS:
-        raise InvalidInput(f"book is {book!r:.40}; write calibration or evaluation", argument="book", code="unknown")
+        raise InvalidInput(f"book is {book!r:.40}; write one of {', '.join(BOOKS)}", argument="book", code="unknown")
     whole_number(passages, "passages", 3)
     check_seed(seed)
     rng = np.random.default_rng([seed, KINDS.index(kind), passages])
     return _Draw(BOOKS[book], rng).planted(kind, passages, BOOKS[book].known[seed % len(BOOKS[book].known)])
 
 
-def planted_prompts(count: int, book: Book = "calibration", *, passages: int = PASSAGES, seed: int = 0) -> list[Planted]:
+def planted_prompts(count: int, book: Book = "people", *, passages: int = PASSAGES, seed: int = 0) -> list[Planted]:
     """So many planted prompts, the kinds in turn, then as many of what is known by heart as make the origins even.
 
     >>> [made.kind for made in planted_prompts(5)], len(planted_prompts(10))
@@ -284,10 +422,16 @@ class _Draw:
         return among[int(self.rng.integers(len(among)))]
 
     def _fresh(self, make: Callable[[], str]) -> str:
-        while (name := make()) in self._used:
-            pass
-        self._used.add(name)
-        return name
+        for _ in range(MOST_DRAWS):
+            if (name := make()) not in self._used:
+                self._used.add(name)
+                return name
+        raise InvalidInput(
+            "passages is more than this book has names and values for; ask for fewer, or put the contexts of several seeds "
+            "together",
+            argument="passages",
+            code="too-many",
+        )
 
     def _name(self, kind: str) -> str:
         first, last = self.book.syllables

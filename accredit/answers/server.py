@@ -26,6 +26,7 @@ MOST_REPLY_BYTES = 64 << 20  # of one reply
 LONGEST_WAIT = 120.0  # seconds that a server may ask to wait before its request is sent again
 FIRST_WAIT, WAIT_FACTOR = 0.5, 2.0  # seconds before the first repetition, and by how much each further one is longer
 PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})  # replies after which the same request may succeed
+MISSING = frozenset({404, 405, 501})  # replies of a server that does not have what is asked for
 SAID_LENGTH = 200  # characters of a server's own words in a message
 ADVICE = {
     400: "the server does not take this request",
@@ -73,21 +74,22 @@ class Server:
     _not_before: float = 0.0  # the clock at which the next request may go
     _ended: ServerError | None = None
 
-    def post(self, path: str, body: dict[str, object]) -> dict[str, Any]:
-        """The reply to a request, which is sent again while its failures may pass."""
-        return self._ask("POST", path, json.dumps(body).encode())
+    def post(self, path: str, body: dict[str, object], *, optional: bool = False) -> dict[str, Any]:
+        """The reply to a request, which is sent again while its failures may pass. A path that begins with a slash stands
+        beside the API, not in it; where it is `optional`, a server that does not have it is asked other things afterwards."""
+        return self._ask("POST", path, json.dumps(body).encode(), optional)
 
     def get(self, path: str) -> dict[str, Any]:
         return self._ask("GET", path, None)
 
-    def _ask(self, verb: str, path: str, body: bytes | None) -> dict[str, Any]:
-        place = f"{self.url}/{path}"
+    def _ask(self, verb: str, path: str, body: bytes | None, optional: bool = False) -> dict[str, Any]:
+        place = f"{self.url.removesuffix('/v1')}{path}" if path.startswith("/") else f"{self.url}/{path}"
         failure = Passing("was not asked")
         for attempt in range(self.retries + 1):
             if self._ended is not None:
                 raise self._ended
             self._wait_for_turn()
-            reply = self._send(verb, place, body)
+            reply = self._send(verb, place, body, optional)
             if not isinstance(reply, Passing):
                 return reply
             failure = reply
@@ -123,7 +125,7 @@ class Server:
         with self._lock:
             self._not_before = max(self._not_before, time.monotonic() + failure.wait)
 
-    def _send(self, verb: str, place: str, body: bytes | None) -> dict[str, Any] | Passing:
+    def _send(self, verb: str, place: str, body: bytes | None, optional: bool) -> dict[str, Any] | Passing:
         where = urlsplit(place)
         headers = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "accredit"}
         if key := self._key():
@@ -148,9 +150,9 @@ class Server:
             connection.close()
         if len(said) > MOST_REPLY_BYTES:
             raise self._end(f"{place} replied with more than {MOST_REPLY_BYTES >> 20} MB; ask for less at once", "too-many")
-        return self._read(place, reply, said)
+        return self._read(place, reply, said, optional)
 
-    def _read(self, place: str, reply: http.client.HTTPResponse, said: bytes) -> dict[str, Any] | Passing:
+    def _read(self, place: str, reply: http.client.HTTPResponse, said: bytes, optional: bool) -> dict[str, Any] | Passing:
         status = reply.status
         if status in PASSING:
             wait = _seconds(reply.getheader("Retry-After"))
@@ -165,7 +167,7 @@ class Server:
             advice = ADVICE.get(status, "see what the server says").format(variable=self.key_variable)
             code: Code = "missing" if status in (401, 403) else "unknown" if status == 404 else "unsupported"
             error = ServerError(f"{place} replied {status} {reply.reason}{self._words(said)}; {advice}", code=code)
-            if status not in (400, 422):  # another request may be fine
+            if status not in (400, 422) and not (optional and status in MISSING):  # another request may be fine
                 self._ended = error
             raise error
         try:

@@ -1,19 +1,22 @@
 """Where a sentence of an answer comes from: verdicts with an error rate, calibrated on prompts whose truth is known.
 
-The *surprise* of a sentence after some passages is what its four least likely tokens cost: minus the sum of their
-log-probabilities, each after the answer so far. The log-probability of a whole sentence cannot tell a copied name from a
-supported fact, and it grows with length: most of a sentence may become likely while the few words that matter are contradicted.
-Those few tell.
+The *surprise* of a sentence after some passages is what its least likely new word costs: minus the log-probability of that
+word, after the answer so far. New are the content words that the question does not say (`new_words`). The log-probability of a
+whole sentence cannot tell a copied name from a supported fact: most of a sentence may become likely while the one word
+that matters is contradicted, and a fact that is known by heart may be put in words the model would not choose.
 
-Three surprises decide: m without any passage, w with all of them, and c, the least with some passages alone. Supported: c and
-w are small and m is not. From memory: m is small. Unsupported: all are large. A logistic regression on their logarithms,
-fitted to planted prompts, says how likely each origin is, and how unlike the others of its origin a sentence is: the
-*nonconformity* −log p(origin).
+Four surprises decide: m without any passage, w with all of them, d, the least with a group of passages alone that holds the
+names that sentence and question share, and e, the same for a single passage (m, if none does). Supported: d and w are small
+and m is not. From memory: m is small. Unsupported: all are large. A passage that says it of somebody else makes it likely, too,
+but does not name whom the question is about. A logistic regression on their logarithms, fitted to planted prompts, says how
+likely each origin is, and how unlike the others of its origin a sentence is: the *nonconformity* −log p(origin).
 
 Split conformal prediction with one calibration set per origin (Vovk, 2012), from planted prompts that were not fitted to,
 turns nonconformities into p-values: of sentences of one origin, drawn like those of the calibration, at most a share ε has
-a p-value of ε or less for its own origin. The verdict is the one origin with a larger one. Where two or none are left, it
-is "cannot tell". So, whatever its origin, a sentence gets a wrong verdict with probability at most ε.
+a p-value of ε or less for its own origin. There is one set per book of planted facts, and the largest p-value counts: so that
+holds for sentences like those of any one book, or of any mixture of the books. The verdict is the one origin with a larger
+p-value than ε. Where two or none are left, it is "cannot tell". So, whatever its origin, a sentence gets a wrong verdict with
+probability at most ε.
 """
 
 from __future__ import annotations
@@ -32,13 +35,14 @@ from accredit.checks.json_data import Facts, damaged, fields_of, plain, plain_ma
 from accredit.core import FloatArray
 from accredit.errors import InvalidInput
 
-FEATURES = 4  # a constant and three surprises
+FEATURES = 5  # a constant and four surprises
 EVERY = 3  # of so many planted sentences one is fitted to
-FEW = 4  # tokens of a sentence, the least likely ones, that make its surprise
+LEAST = 12  # scored sentences of one book and origin that make a calibration set of their own; smaller ones are put together
 SUFFICES = 0.85  # share of the surprise that passages alone must take away to be cited; chosen on the calibration prompts
 PENALTY = 0.01  # on the squares of the weights
 ERROR = 0.1  # share of wrong verdicts that is allowed, for each origin
 Passages = frozenset[int]
+FORMAT = 2  # of the JSON
 CALIBRATED = Path(__file__).with_name("calibration.json")
 
 
@@ -72,21 +76,43 @@ class Surprise:
     memory: float
     whole: float
     alone: Mapping[Passages, float] = field(default_factory=dict)
+    named: frozenset[Passages] | None = None  # groups of `alone` that hold the names of the question; None: there are none
 
     @property
     def least(self) -> float:
         """The least surprise with some passages alone; with all, where none were tried."""
         return min(self.alone.values(), default=self.whole)
 
+    @property
+    def sources(self) -> Mapping[Passages, float]:
+        """Those of `alone` that may be cited: what holds the names that sentence and question share."""
+        return self.alone if self.named is None else {group: x for group, x in self.alone.items() if group in self.named}
+
+    @property
+    def least_named(self) -> float:
+        """The least surprise with passages that may be cited; without any passage, where none may be."""
+        return min(self.sources.values(), default=self.memory if self.alone else self.whole)
+
+    @property
+    def least_single(self) -> float:
+        """The same, of a single passage."""
+        return min(
+            (x for group, x in self.sources.items() if len(group) == 1), default=self.memory if self.alone else self.whole
+        )
+
     def support(self) -> tuple[Passages, ...]:
-        """The smallest groups of passages each of which alone takes away most of the surprise, as far as any does: none
-        holds another, and the least surprising comes first."""
-        most = self.memory - SUFFICES * (self.memory - self.least)
+        """The smallest groups of passages each of which alone takes away most of the surprise, as far as any that may be
+        cited does: none holds another, and the least surprising comes first."""
+        most = self.memory - SUFFICES * (self.memory - self.least_named)
         found: list[Passages] = []
-        for each in sorted(self.alone, key=lambda passages: (len(passages), self.alone[passages])):
+        for each in sorted(self.sources, key=lambda passages: (len(passages), self.alone[passages])):
             if self.alone[each] <= most and not any(smaller < each for smaller in found):
                 found.append(each)
         return tuple(sorted(found, key=lambda passages: self.alone[passages]))
+
+    def suffices(self, group: Passages) -> bool:
+        """Whether a group alone takes away most of the surprise that all passages take away."""
+        return self.alone[group] <= self.memory - SUFFICES * (self.memory - self.whole)
 
     @property
     def misses(self) -> bool:
@@ -95,8 +121,17 @@ class Surprise:
 
     @property
     def features(self) -> FloatArray:
-        """What the regression reads: a constant, and the logarithms of 1 + m, 1 + w and 1 + c; (4,)."""
-        return np.concatenate([[1.0], np.log1p([self.memory, self.whole, self.least])])
+        """What the regression reads: a constant, and the logarithms of 1 + m, 1 + w, 1 + d and 1 + e; (5,)."""
+        return np.concatenate([[1.0], np.log1p([self.memory, self.whole, self.least_named, self.least_single])])
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A planted sentence: how surprised a model was at it, where it comes from, and which book it is from."""
+
+    seen: Surprise
+    origin: Origin
+    book: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,17 +139,22 @@ class Calibration:
     """Weights of the regression, and nonconformities of planted sentences of each origin, as one model read them."""
 
     model: str  # the name of the model
-    weights: FloatArray  # (4, 3) features × origins, in the order of `Origin.known`
-    scores: Mapping[Origin, tuple[float, ...]]  # in rising order
+    weights: FloatArray  # (5, 3) features × origins, in the order of `Origin.known`
+    scores: Mapping[Origin, Sequence[Sequence[float]]]  # one set per book, or of small books together; in rising order
     fingerprint: str = ""  # of the model's weights; empty: not known
     facts: Facts = field(default_factory=dict)  # what was run, and how it did on other planted prompts
 
     def __post_init__(self) -> None:
         weights = real_numbers(self.weights, "weights")
-        scores = {Origin(origin): tuple(sorted(float(x) for x in each)) for origin, each in self.scores.items()}
+        scores = {
+            Origin(origin): tuple(tuple(sorted(float(x) for x in each)) for each in some)
+            for origin, some in self.scores.items()
+        }
         if weights.shape != (FEATURES, len(Origin.known())):
-            raise InvalidInput(f"weights has shape {weights.shape}; 4 × 3 are needed", argument="weights", code="shape")
-        if set(scores) != set(Origin.known()) or not all(scores.values()):
+            raise InvalidInput(
+                f"weights has shape {weights.shape}; {FEATURES} × 3 are needed", argument="weights", code="shape"
+            )
+        if set(scores) != set(Origin.known()) or not all(some and all(some) for some in scores.values()):
             raise InvalidInput(
                 f"scores has {', '.join(scores) or 'nothing'}; give numbers for each of {', '.join(Origin.known())}",
                 argument="scores",
@@ -125,26 +165,32 @@ class Calibration:
         object.__setattr__(self, "facts", plain_mapping(self.facts, "facts"))
 
     @classmethod
-    def fit(cls, model: str, seen: Sequence[tuple[Surprise, Origin]], fingerprint: str = "", **facts: Any) -> Calibration:
-        """From planted sentences and their origins: every third one of each origin is fitted to, the others are scored."""
-        by_origin = {origin: [one for one, from_where in seen if from_where is origin] for origin in Origin.known()}
+    def fit(cls, model: str, planted: Sequence[Scored], fingerprint: str = "", **facts: Any) -> Calibration:
+        """From planted sentences: every third one of each origin is fitted to, the others are scored."""
+        by_origin = {origin: [one for one in planted if one.origin is origin] for origin in Origin.known()}
         if min(map(len, by_origin.values())) < EVERY:
+            counts = ", ".join(f"{len(some)} {origin}" for origin, some in by_origin.items())
             raise InvalidInput(
-                f"{len(seen)} planted sentences are too few: {EVERY} of each origin are needed; ask for more prompts",
+                f"{len(planted)} planted sentences are too few ({counts}): {EVERY} of each origin are needed; ask for more "
+                "prompts",
                 argument="prompts",
                 code="range",
             )
-        weights = _fit([(one, origin) for origin, some in by_origin.items() for one in some[::EVERY]])
-        scores = {
-            origin: tuple(_nonconformity(weights, one, origin) for i, one in enumerate(some) if i % EVERY)
-            for origin, some in by_origin.items()
-        }
+        weights = _fit([one for some in by_origin.values() for one in some[::EVERY]])
+        scores = {}
+        for origin, some in by_origin.items():
+            books: dict[str, list[float]] = {}
+            for i, one in enumerate(some):
+                if i % EVERY:
+                    books.setdefault(one.book, []).append(_nonconformity(weights, one.seen, origin))
+            scores[origin] = _sets(list(books.values()))
         return cls(model, weights, scores, fingerprint, facts)
 
     def p_value(self, seen: Surprise, origin: Origin) -> float:
-        """(1 + how many planted sentences of this origin are no less unlike it) / (1 + how many there are)."""
-        scores, mine = self.scores[origin], _nonconformity(self.weights, seen, origin)
-        return (1 + sum(score >= mine for score in scores)) / (1 + len(scores))
+        """(1 + how many planted sentences of this origin are no less unlike it) / (1 + how many there are), the largest over
+        the sets."""
+        mine = _nonconformity(self.weights, seen, origin)
+        return max((1 + sum(score >= mine for score in scores)) / (1 + len(scores)) for scores in self.scores[origin])
 
     def p_values(self, seen: Surprise) -> dict[Origin, float]:
         """One for each origin."""
@@ -158,7 +204,7 @@ class Calibration:
     def check_error(self, error: float) -> float:
         """An error rate that there are enough planted sentences for."""
         error = real_number(error, "error", 0)
-        fewest = min(len(each) for each in self.scores.values())
+        fewest = min(len(each) for some in self.scores.values() for each in some)
         if not 1 / (fewest + 1) <= error < 1:
             raise InvalidInput(
                 f"error is {error:g}; the calibration has {fewest} planted sentences of one origin, which is enough for "
@@ -171,16 +217,17 @@ class Calibration:
     def to_json(self) -> str:
         """As JSON."""
         data = {each.name: getattr(self, each.name) for each in fields(self)}
-        return json.dumps({"kind": "calibration", "format": 1} | plain(data, "calibration"), indent=1, ensure_ascii=False)
+        return json.dumps({"kind": "calibration", "format": FORMAT} | plain(data, "calibration"), indent=1, ensure_ascii=False)
 
     @classmethod
     def from_json(cls, text: str) -> Calibration:
         """Read what `to_json` wrote; anything else is refused."""
-        values = fields_of(cls, read_object(text, "calibration"), "calibration", 1)
+        values = fields_of(cls, read_object(text, "calibration"), "calibration", FORMAT)
         with damaged("calibration"):
             try:
                 values["scores"] = {
-                    Origin(origin): [real_number(x, "scores") for x in each] for origin, each in values["scores"].items()
+                    Origin(origin): [[real_number(x, "scores") for x in each] for each in some]
+                    for origin, some in values["scores"].items()
                 }
             except (AttributeError, TypeError, ValueError) as error:
                 raise InvalidInput(f"scores cannot be read: {error}", argument="scores", code="type") from None
@@ -192,12 +239,21 @@ def _nonconformity(weights: FloatArray, seen: Surprise, origin: Origin) -> float
     return float(np.logaddexp.reduce(z) - z[Origin.known().index(origin)])
 
 
-def _fit(seen: Sequence[tuple[Surprise, Origin]]) -> FloatArray:
-    """Multinomial logistic regression, every origin counted alike, with a small penalty: (4, 3)."""
+def _sets(books: list[list[float]]) -> list[list[float]]:
+    """One set per book; books with few are put together, and with the smallest of the others if they are still few."""
+    large = sorted((book for book in books if len(book) >= LEAST), key=len)
+    rest = [score for book in books if len(book) < LEAST for score in book]
+    if len(rest) >= LEAST or not large:
+        return [*large, rest] if rest else large
+    return [[*large[0], *rest], *large[1:]]
+
+
+def _fit(planted: Sequence[Scored]) -> FloatArray:
+    """Multinomial logistic regression, every origin counted alike, with a small penalty: (5, 3)."""
     from scipy.optimize import minimize
 
-    origins = np.array([Origin.known().index(origin) for _, origin in seen])
-    read = np.stack([surprise.features for surprise, _ in seen])
+    origins = np.array([Origin.known().index(one.origin) for one in planted])
+    read = np.stack([one.seen.features for one in planted])
     share = 1 / np.bincount(origins, minlength=3)[origins]
     shape = read.shape[1], len(Origin.known())
 
@@ -211,15 +267,6 @@ def _fit(seen: Sequence[tuple[Surprise, Origin]]) -> FloatArray:
 
     found = minimize(loss, np.zeros(shape[0] * shape[1]), jac=True, method="L-BFGS-B")
     return np.asarray(found.x).reshape(shape)
-
-
-def surprise(log_probabilities: FloatArray) -> float:
-    """What the least likely tokens of a sentence cost: (tokens,) -> nats.
-
-    >>> surprise(np.array([-0.1, -6.0, -0.2, -1.0, -0.3, -0.5]))
-    7.8
-    """
-    return -float(np.sort(log_probabilities)[:FEW].sum())
 
 
 def usual_calibration() -> Calibration:

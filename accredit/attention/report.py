@@ -88,12 +88,7 @@ class FlowReport:
             return check_notes(["No flow: no path of positive capacity leads from the chosen outputs to the inputs."])
         lines: list[Note | str] = [f"Max flow {round_off(self.max_flow, 6)} through {self.layers} layers; {self._where()}"]
         if self.intervals is not None:
-            width = float((self.intervals[:, 1] - self.intervals[:, 0]).mean())
-            mean = self.max_flow / len(self.players)
-            lines.append(
-                f"{self.free_share:.0%} of the tokens have no fixed credit: over all max flows it ranges over "
-                f"{round_off(width, 3)} on average, where the mean credit is {round_off(mean, 3)}."
-            )
+            lines.append(Note(NoteKind.NOT_UNIQUE, self._disagreement(self.intervals)) if self.alike else self._agreement())
         kind = "random " if self.collapse_sampled else ""
         pairs = f"{self.collapse_share:.0%} of {self.collapse_pairs} {kind}pairs"
         verdict = f"{pairs} carry the smaller of what leaves one and what enters the other"
@@ -106,6 +101,35 @@ class FlowReport:
                 f"correlation {test.solver_rank_correlation:.2f}), the barrier rule's by {round_off(test.barrier_change, 2)}."
             )
         return check_notes(lines)
+
+    @property
+    def alike(self) -> int:
+        """Tokens any of which may come first, depending on the maximum flow; 0 where one leads in all, or it is not known."""
+        if self.intervals is None:
+            return 0
+        low, high = self.intervals.T
+        first = int(np.argmax(self.credit))
+        others = int((np.delete(high, first) >= low[first]).sum())
+        return others + 1 if others else 0
+
+    def _disagreement(self, ends: FloatArray) -> str:
+        low, high = round_off(float(ends[:, 0].min()), 2), round_off(float(ends[:, 1].max()), 2)
+        if self.alike == len(self.players):
+            return (
+                "Attention flow cannot rank these tokens: other maximum flows give each of them anything from "
+                f"{low} to {high}, where the mean credit is {round_off(self.max_flow / len(self.players), 2)}."
+            )
+        return (
+            f"Attention flow cannot tell which of {self.alike} tokens comes first: the credit of {self.free_share:.0%} of all "
+            f"tokens differs between maximum flows, from {low} to {high}."
+        )
+
+    def _agreement(self) -> str:
+        first = self.players[int(np.argmax(self.credit))]
+        free = self.free_share or 0.0
+        return f"“{first}” comes first in every maximum flow" + (
+            f"; the credit of {free:.0%} of the tokens differs between them." if free else ", and every credit is fixed."
+        )
 
     def _where(self) -> str:
         share = self.cut[self.binding_layer] / max(self.cut.sum(), 1e-300)

@@ -1,7 +1,7 @@
 """One sentence about a leakage report: leaks, does not leak, or cannot tell; with its evidence, and how many rows would decide.
 
-The rule was chosen by hits and false alarms over explainers that cheat on purpose and honest ones (docs/audit.md has the
-table). Four detectors that read the explainer's own surrogate decide: surrogate gap, EVAL-X gap, value scramble and mask
+The rule was chosen by hits and false alarms over explainers that cheat on purpose and honest ones (docs/reports/leaks.md has
+the table). Four detectors that read the explainer's own surrogate decide: surrogate gap, EVAL-X gap, value scramble and mask
 transplant; and the score code, where scores are shown. One of them flagged is a leak. The encode-meter, the mask-only probe and
 the sureness gap accuse honest explainers too, so they never convict. While the meter is flagged or unclear, nothing is
 acquitted, unless the other two pass: then neither the mask by itself nor the explainer's own reader makes anything of what the

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from math import isclose
 from pathlib import Path
 
 from accredit.checks.table_format import TableFormat
@@ -47,6 +48,13 @@ def _shapes(decimal: str, thousands: str) -> re.Pattern[str]:
 SHAPES = {".": _shapes(r"\.", ","), ",": _shapes(",", r"\.")}
 
 
+UNIT = re.compile(r"[+−-]?[0-9][0-9.,' \u00a0\u202f]*[^\W0-9_]{1,6}[²³]?")  # 12 kg
+BRACKETS = re.compile(r"\(\s*[0-9][0-9.,]*\s*\)")  # how accounts write a negative number
+TOTAL = re.compile(
+    r"((grand|sub)[ -]?)?(totals?|sums?)|summen?|gesamt(summe)?|insgesamt|totale?|somma|suma|totaal|razem", re.IGNORECASE
+)
+
+
 @dataclass
 class NumberColumns:
     """The cells of a table, of which some columns hold numbers. `how` and `notes` say what was done once they are rewritten."""
@@ -76,8 +84,12 @@ class NumberColumns:
         decimals = {k: self._decimal(k, marks) for k in marks}
         for k, decimal in decimals.items():
             columns[k] = self._plain(k, columns[k], decimal)
-        for k in sorted({*read} - plain - numbers):
-            self._note_dates(k, columns[k])
+        words = sorted({*range(len(columns))} - plain - numbers)
+        for k in words:
+            if k in read:
+                self._note_dates(k, columns[k])
+                self._note_other_numbers(k, columns[k])
+        self._note_total([columns[k] for k in sorted(plain | numbers)], [columns[k] for k in words])
         return tuple(zip(*columns, strict=True))
 
     def _where(self, k: int, cell: str) -> str:
@@ -206,6 +218,36 @@ class NumberColumns:
         if len(forms) > 1:
             self.notes.append(
                 f"Column {self._named(k)} holds dates in several forms ({', '.join(forms.values())}); they are read as words."
+            )
+
+    def _note_other_numbers(self, k: int, column: list[str]) -> None:
+        """A column of words that are numbers in a form that is not read: with units, or in brackets."""
+        cells = [cell.strip() for cell in column if cell.strip()]
+        bracket = next(filter(BRACKETS.fullmatch, cells), None)
+        if bracket is not None and all(BRACKETS.fullmatch(cell) or _is_number(cell) for cell in cells):
+            self.notes.append(
+                f"Column {self._named(k)} is read as words, because of brackets: if {bracket} stands for a negative number, "
+                f"write -{bracket.strip('( )')}."
+            )
+        elif cells and all(UNIT.fullmatch(cell) for cell in cells):
+            self.notes.append(
+                f"Column {self._named(k)} holds numbers with units, such as {cells[0]!r:.40}, and is read as words; write the "
+                "numbers alone to have them read as numbers."
+            )
+
+    def _note_total(self, numbers: list[list[str]], words: list[list[str]]) -> None:
+        """A last row that adds up the others, and names nothing but that."""
+        if len(self.rows) < 3 or not words or not all(not c[-1].strip() or TOTAL.fullmatch(c[-1].strip(" :")) for c in words):
+            return
+        try:
+            columns = [[float(cell or 0) for cell in column] for column in numbers if column[-1].strip()]
+        except ValueError:
+            return
+        adds_up = [isclose(sum(column[:-1]), column[-1], rel_tol=1e-6) and any(column[:-1]) for column in columns]
+        if adds_up and all(adds_up):
+            self.notes.append(
+                f"The last row of {Path(self.file).name} (line {self.lines[-1]}) adds up the others and looks like a total; it "
+                "was read as a row like them. If it is a total, delete it."
             )
 
 

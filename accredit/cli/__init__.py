@@ -22,7 +22,7 @@ from accredit.interrupts import deaf
 
 LONGEST = 300  # characters of one word in a message; a path may have 255 in each of its names
 COMMANDS = {  # name -> (module, one line of help)
-    "explain": ("accredit.cli.explain", "Which words, pixels, columns or passages earned a model's output?"),
+    "explain": ("accredit.cli.explain", "Which words, pixels, columns or passages led to an output?"),
     "cite": ("accredit.cli.cite", "Which passages say what a language model answered?"),
     "game": ("accredit.cli.game", "Who earned what in a table of coalitions?"),
     "flow": ("accredit.cli.flow", "How much flows through a table of edges, and what limits it?"),
@@ -33,7 +33,7 @@ COMMANDS = {  # name -> (module, one line of help)
     "learn": ("accredit.cli.learn", "Train an explainer once, then explain at the cost of one pass."),
     "serve": ("accredit.cli.serve", "All of it on a page of this machine."),
     "runs": ("accredit.cli.runs", "List, export and resume the runs of a journal."),
-    "methods": ("accredit.cli.methods", "Every method, what it divides and which axioms it keeps."),
+    "methods": ("accredit.cli.methods", "Every method, by what it is good for."),
     "examples": ("accredit.cli.examples", "Write small files, and say what to try with them."),
     "doctor": ("accredit.cli.doctor", "What is installed, what would fail, what to type."),
     "completion": ("accredit.cli.completion", "Let bash, zsh or fish complete what you type."),
@@ -88,8 +88,8 @@ class LazyCommands(OpenGroup):
 @click.command(cls=LazyCommands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="accredit")
 def accredit() -> None:
-    """Credit where it is due: which tokens, features, training rows or data sets earned this output, and how far to trust
-    the answer."""
+    """Credit where it is due: which words, features, passages or training rows led to this output (SHAP values and other
+    feature attributions), and how far to trust the answer."""
 
 
 def main() -> None:

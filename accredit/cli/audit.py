@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from accredit.checks import needs
-from accredit.cli.command import Command
+from accredit.cli.command import Command, wants_more
 from accredit.cli.options import SEED, Count, NamedPath
 from accredit.cli.output import NewFile, write, write_whole
 from accredit.cli.table_options import table_options
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 DEFAULT_LIMIT = 10  # texts of a file; one costs seconds
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, cuts=True)
 @click.argument("subject", metavar="[TEXT|FILE]", required=False)
 @table_options
 @click.option(
@@ -85,7 +85,7 @@ def audit(
         report = _texts(subject, model or "builtin", asked, limit, column, steps, seed)
     if html_file:
         write_whole(html_file, audit_page(report))
-    click.echo(json.dumps(report.to_plain(), ensure_ascii=False) if as_json else audit_text(report))
+    click.echo(json.dumps(report.to_plain(), ensure_ascii=False) if as_json else audit_text(report, wants_more()))
     if html_file:
         write(html_file)
 

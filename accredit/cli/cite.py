@@ -6,14 +6,15 @@ import click
 
 from accredit.answers.verdicts import ERROR
 from accredit.cli.answers import read_passages, read_prompt
-from accredit.cli.command import Command
+from accredit.cli.command import Command, wants_more
+from accredit.cli.destination import announce
 from accredit.cli.options import SEED, Amount, Count, NamedPath
 from accredit.cli.output import NewFile, write, write_whole
 from accredit.errors import InvalidInput
 from accredit.explanation.requests import Settings
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, cuts=True)
 @click.argument("answer", required=False)
 @click.option("--model", help="A folder with a Hugging Face model, or a name in the local cache. Default: the built-in one.")
 @click.option(
@@ -30,6 +31,9 @@ from accredit.explanation.requests import Settings
     default=ERROR,
     show_default=True,
     help="Share of wrong verdicts that is allowed; where it cannot be kept, the verdict is “cannot tell”.",
+)
+@click.option(
+    "--quotes/--no-quotes", default=True, show_default=True, help="Look for the sentences that say it inside of what is cited."
 )
 @click.option("--calibration", type=NamedPath(), metavar="FILE", help="A calibration of this model, which --calibrate wrote.")
 @click.option("--calibrate", "new", type=NewFile(), metavar="FILE", help="Calibrate this model on planted facts, and stop.")
@@ -48,6 +52,7 @@ def cite(
     max_new_tokens: int | None,
     spans: tuple[str, ...],
     error: float,
+    quotes: bool,
     calibration: str | None,
     new: str | None,
     seed: int,
@@ -75,8 +80,17 @@ def cite(
         raise InvalidInput("--markdown and --json are both given; give one of them", argument="markdown", code="conflict")
     given: Settings = {"answer": answer, "generate": max_new_tokens, "players": players, "spans": spans or None}
     given |= {"calibration": None if calibration is None else Calibration.from_json(read_text(calibration))}
-    found = cited(read_prompt(prompt), model, **given, **_context(context, query, prompt), error=error, seed=seed)
-    shown = found.to_json() if as_json else found.to_markdown() if markdown else views.text(found)
+    found = cited(
+        read_prompt(prompt),
+        model,
+        **given,
+        **_context(context, query, prompt),
+        error=error,
+        quotes=quotes,
+        seed=seed,
+        announce=announce,
+    )
+    shown = found.to_json() if as_json else found.to_markdown() if markdown else views.text(found, more=wants_more())
     if html_file:
         found.to_html(html_file)
         write(html_file)

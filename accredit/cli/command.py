@@ -57,8 +57,8 @@ def in_options(message: str, argument: str, options: Mapping[str, str]) -> str:
     return in_words_of(options, as_option, message, argument)
 
 
-RESULT = ("--json", "--csv", "--html", "--out", "--seed", "--quiet", "--help")  # the last section, in this order
-OUT, QUIET = "accredit.out", "accredit.quiet"  # where a context keeps them
+RESULT = ("--more", "--json", "--csv", "--html", "--out", "--seed", "--quiet", "--help")  # the last section, in this order
+OUT, QUIET, MORE = "accredit.out", "accredit.quiet", "accredit.more"  # where a context keeps them
 
 
 def _keep(ctx: click.Context, param: click.Parameter, value: object) -> None:
@@ -66,8 +66,8 @@ def _keep(ctx: click.Context, param: click.Parameter, value: object) -> None:
         ctx.meta[f"accredit.{param.name}"] = value
 
 
-def _share(prints: bool) -> list[click.Option]:
-    """Options of every command, and of those that print a result."""
+def _share(prints: bool, cuts: bool) -> list[click.Option]:
+    """Options of every command, of those that print a result, and of those that cut it to a screen."""
     quiet = click.Option(
         ["-q", "--quiet"],
         is_flag=True,
@@ -82,12 +82,25 @@ def _share(prints: bool) -> list[click.Option]:
         callback=_keep,
         help="Write to this file what would be printed, whole or not at all.",
     )
-    return [out, quiet] if prints else [quiet]
+    more = click.Option(
+        ["--more"],
+        is_flag=True,
+        expose_value=False,
+        callback=_keep,
+        help="Everything: all rows and methods, claims and notes.",
+    )
+    return [*[more] * cuts, *[out] * prints, quiet]
+
+
+def wants_more() -> bool:
+    """Was everything asked for, and not one screen?"""
+    return bool(click.get_current_context().meta.get(MORE))
 
 
 class Command(click.Command):
     """A command of accredit. `sections` are further headings of its help, with the options below each; `prints=False` is for a
-    command without a result to print, which has no use for --out; `trials` is what to type to try a command of another package,
+    command without a result to print, which has no use for --out; `cuts=True` for one whose result is cut to a screen unless
+    --more is given; `trials` is what to type to try a command of another package,
     and what it answers."""
 
     def __init__(
@@ -95,6 +108,7 @@ class Command(click.Command):
         *arguments: Any,
         sections: Mapping[str, tuple[str, ...]] | None = None,
         prints: bool = True,
+        cuts: bool = False,
         trials: Mapping[str, str] | None = None,
         **settings: Any,
     ) -> None:
@@ -102,7 +116,7 @@ class Command(click.Command):
         self.sections = sections or {}
         self.trials = trials or {}
         own = {param.name for param in self.params}
-        self.params += [option for option in _share(prints) if option.name not in own]
+        self.params += [option for option in _share(prints, cuts) if option.name not in own]
         for param in self.params:
             if param.metavar is None and isinstance(param.type, click.IntRange | click.FloatRange):
                 param.metavar = "N" if isinstance(param.type, click.IntRange) else "NUMBER"

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
-from shutil import get_terminal_size
 from typing import TYPE_CHECKING
 
 import click
 
-from accredit.cli.command import Command
+from accredit.cli.command import Command, wants_more
 from accredit.cli.options import SEED, Count, MethodNames, NamedPath
 from accredit.cli.output import NewFile, write, write_whole
 from accredit.models.builtin.facts import KINDS, PASSAGES_AT_MOST
@@ -28,7 +26,7 @@ NOT_OF_ROWS = ("answers", "passages", "text", "target", "where", "longest", "pla
 CONTEXTS = 20  # fresh contexts with --answers
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, cuts=True)
 @click.option(
     "--model",
     default="builtin",
@@ -144,8 +142,9 @@ def compare(
     if as_json:
         click.echo(json.dumps(table.to_plain(), ensure_ascii=False))
     else:
-        click.echo(text_table(table, get_terminal_size().columns if sys.stdout.isatty() else None))
-        click.echo(seconds_text(table), err=True)
+        click.echo(text_table(table, wants_more()))
+        if wants_more():
+            click.echo(seconds_text(table), err=True)
     if html_file:
         _write_page(table, html_file, model, subject)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from accredit.cli.command import check_ending, to_file
+from accredit.cli.command import check_ending, to_file, wants_more
 from accredit.cli.output import write, write_whole
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Destination:
 
         if self.html:
             write_whole(self.html, views.to_page(result))
-        click.echo(result.to_json() if self.as_json else views.text(result, colour=wants_colour(sys.stdout)))
+        click.echo(result.to_json() if self.as_json else views.text(result, colour=wants_colour(sys.stdout), more=wants_more()))
         if self.html:
             write(self.html)
 

@@ -31,6 +31,7 @@ EXTRAS = {  # extra -> (packages, what does not work without them)
     "shap": (("shap",), "handing results to shap's plots: to_shap()"),
     "serve": (("fastapi", "uvicorn"), "the local page (serve)"),
     "cluster": (("distributed",), "running on a Dask cluster (--executor dask)"),
+    "mlflow": (("mlflow-skinny",), "logging results to MLflow: log_to_mlflow()"),
 }
 MARKS = {True: "✓", False: "✗", None: "?"}
 OTHER = {"xgboost-cpu": ("xgboost",)}  # packages that do as well

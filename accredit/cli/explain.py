@@ -18,15 +18,16 @@ import click
 
 from accredit.answers.server import is_url
 from accredit.cli.answers import explain_an_answer
-from accredit.cli.command import Command, check_ending
+from accredit.cli.command import Command, check_ending, what_to_try
 from accredit.cli.destination import Destination, announce, with_command
 from accredit.cli.options import Count, NamedPath
 from accredit.cli.output import NewFile
 from accredit.cli.rows import explain_table
-from accredit.cli.settings import read_numbers, read_settings, sections, setting_options, take
-from accredit.cli.table_options import check_no_table, table_options
+from accredit.cli.settings import TITLES, offers, read_numbers, read_settings, sections, setting_options, take
+from accredit.cli.table_options import TABLE_OPTIONS, check_no_table, table_options
 from accredit.errors import InvalidInput
 from accredit.explanation.requests import REQUESTS, Kind, Settings, misplace, only_in
+from accredit.methods import SETTINGS
 
 if TYPE_CHECKING:
     from accredit.explanation.explainer import Explainer
@@ -114,12 +115,75 @@ OWN: Mapping[str, tuple[Kind, ...]] = {  # options that say what is explained ->
 SECTIONS = sections({kind: tuple(name for name, kinds in OWN.items() if kinds[-1] == kind) for kind in REQUESTS})
 
 
-@click.command(cls=Command, sections=SECTIONS)
+USUAL = ("model", "methods", "target", "budget")  # options that the short help shows
+TOPICS: dict[str, str] = {str(kind): heading for kind, heading in TITLES.items()}
+TOPICS |= {"gradients": "Gradients and attention", "tables": "How a table is written"}
+
+
+class ExplainCommand(Command):
+    """A command of several kinds of question: its help is short, and `--help rows` is that of one of them."""
+
+    def get_help_option(self, ctx: click.Context) -> click.Option:
+        return click.Option(
+            ["-h", "--help"],
+            is_flag=False,
+            flag_value="",
+            is_eager=True,
+            expose_value=False,
+            type=click.Choice(["", *TOPICS]),
+            metavar="[KIND]",
+            callback=_show_help,
+            help="Of one kind of question: " + ", ".join(TOPICS) + ".",
+        )
+
+    def format_topic(self, ctx: click.Context, topic: str) -> str:
+        """The help of one kind of question: what only it has, then what it shares with others, in its own words."""
+        formatter = ctx.make_formatter()
+        formatter.write_usage(ctx.command_path, "[OPTIONS] TEXT|FILE|IMAGE|FOLDER")
+        options = {param.name: param for param in self.params if isinstance(param, click.Option)}
+        shared: dict[str, str] = {}
+        if topic in REQUESTS:
+            kind: Kind = topic  # type: ignore[assignment]
+            own = [*(name for name, kinds in OWN.items() if kind in kinds), *(n for n in offers() if n in only_in(kind))]
+            words = {name: said[kind][0].help for name, said in offers().items() if kind in said and name not in SETTINGS}
+            shared = {name: text for name, text in words.items() if name not in (*own, *USUAL, "seed")}
+        else:
+            own = list(SETTINGS) if topic == "gradients" else list(TABLE_OPTIONS)
+        with formatter.section(TOPICS[topic]):
+            records = [options[name].get_help_record(ctx) for name in own if name in options]
+            others = [(options[name].opts[-1], text) for name, text in shared.items() if name in options]
+            formatter.write_dl([*(record for record in records if record), *others], col_max=24)
+        return formatter.getvalue().rstrip("\n")
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The few options that most questions need, and where the others are."""
+        last = dict(self._in_sections(ctx))["Result"]
+        usual = [param for param in self.params if param.name in USUAL and isinstance(param, click.Option)]
+        for heading, options in (("Options", usual), ("Result", last)):
+            with formatter.section(heading):
+                formatter.write_dl([record for option in options if (record := option.get_help_record(ctx))])
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Examples"):
+            for command in what_to_try(ctx):
+                formatter.write(f"  {command}\n")
+
+
+def _show_help(ctx: click.Context, param: click.Parameter, topic: str | None) -> None:
+    if topic is None or ctx.resilient_parsing:
+        return
+    command = ctx.command
+    assert isinstance(command, ExplainCommand)
+    click.echo(command.format_topic(ctx, topic) if topic else command.get_help(ctx), color=ctx.color)
+    ctx.exit()
+
+
+@click.command(cls=ExplainCommand, cuts=True, sections=SECTIONS)
 @click.argument("subject", metavar="TEXT|FILE|IMAGE|FOLDER", required=False)
 @click.option(
     "--model",
-    help="A folder with a Hugging Face model, or a name in the local cache; for rows of a table a model file: xgboost, "
-    "lightgbm, catboost, skops or ONNX; for answers also the URL of an OpenAI-compatible server. Default: the built-in one.",
+    help="A folder with a Hugging Face model, or a name in the local cache; of rows a model file (xgboost, lightgbm, catboost, "
+    "skops, ONNX); of answers also the URL of a server. Default: the built-in one.",
 )
 @setting_options
 @table_options
@@ -144,21 +208,19 @@ SECTIONS = sections({kind: tuple(name for name, kinds in OWN.items() if kinds[-1
 @click.option(
     "--out",
     type=NewFile(),
-    help="Write to this file what would be printed; of an answer its JSON. Rows of FILE and pictures of FOLDER are added one "
-    "by one, and a stopped run goes on where it was.",
+    help="Write to this file what would be printed; of an answer its JSON. What a FILE or FOLDER holds is added one by one, "
+    "and a stopped run goes on.",
 )
 @click.option("--html", "html_file", type=NewFile(), help="Also write one self-contained page.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 def explain(
     subject: str | None, model: str | None, out: str | None, html_file: str | None, as_json: bool, **options: object
 ) -> None:
-    """Which words of a text, parts of an image, columns of a table, stretches of a series or parts of a prompt earned the
-    model's output.
+    """Which words of a text, parts of an image, columns of a table, stretches of a series or parts of a prompt led to a model's
+    output (SHAP values and other feature attributions).
 
-    With --answer or --generate: which parts of a prompt earned what a language model says; try `accredit explain --answer`.
-    A FILE with one text per line, or a CSV or TSV (--text names its column), is explained row by row into JSON lines, and the
-    pictures of a FOLDER one by one. With a model file of rows (--model model.json), the rows of a table are explained, all
-    classes at once. A .npy FILE of the shape (series, steps, channels) holds time series; their model is an ONNX file.
+    A FILE of texts, a CSV or a FOLDER of pictures is explained one by one into JSON lines; with a model file, rows of a table;
+    a .npy FILE holds time series. With --answer or --generate it is about what a language model says.
     """
     typed = take(options)
     own = {name: typed.pop(name) for name in OWN if name in typed}

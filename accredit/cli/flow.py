@@ -9,7 +9,7 @@ import click
 
 from accredit.checks.json_data import round_off
 from accredit.checks.tables import number
-from accredit.cli.command import Command
+from accredit.cli.command import Command, wants_more
 from accredit.cli.options import Amount, NamedPath
 from accredit.cli.output import NewFile, write, write_whole
 from accredit.cli.table_options import table_options
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 SECONDS = 5.0  # for exact ranges
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, cuts=True)
 @click.argument("file", type=NamedPath())
 @table_options
 @click.option("--from", "sources", multiple=True, help="Where flow begins; repeat it, with --to, for several commodities.")
@@ -115,8 +115,8 @@ def _supply(text: str) -> tuple[str, float]:
 def _show(
     file: str, graph: Graph, found: GraphFlow, settings: dict[str, Any], seconds: float, as_json: bool, html_file: str | None
 ) -> None:
-    from accredit.views.language.flow_words import edge_name, headline, range_words, verdict
-    from accredit.views.pages.flow_page import edges_page
+    from accredit.views.language.flow_words import headline, verdict
+    from accredit.views.pages.flow_page import draw_edges, edges_page
     from accredit.views.terminal.edges_text import edges_text
 
     said = headline(found)
@@ -125,16 +125,12 @@ def _show(
     if ranges is not None:
         notes.append(f"Least and most are over all of them: {ranges}.")
     if html_file:
-        drawn = [
-            (edge_name(graph, e), f, u)
-            for e, (f, u) in enumerate(zip(found.edges.tolist(), graph.capacity.tolist(), strict=True))
-        ]
-        spread = None if ranges is None else [(*range_words(ranges, e), *ranges.bounds[e].tolist()) for e in range(len(drawn))]
+        drawn, spread = draw_edges(graph, found, ranges)
         write_whole(html_file, edges_page(click.format_filename(file, shorten=True), said, drawn, notes, spread))
     if as_json:
         click.echo(json.dumps(_plain(graph, found, ranges, notes), ensure_ascii=False))
     else:
-        click.echo(edges_text(graph, [said, *notes], found.edges.tolist(), ranges))
+        click.echo(edges_text(graph, said, notes, found.edges.tolist(), ranges, wants_more()))
     if html_file:
         write(html_file)
 
@@ -188,7 +184,7 @@ def _share(
     if html_file:
         name = click.format_filename(file, shorten=True)
         write_whole(html_file, views.page(f"Who carries the flow through {name}?", Markup(views.fragment(credit))))
-    click.echo(json.dumps(credit.as_dict(), ensure_ascii=False) if as_json else views.text(credit))
+    click.echo(json.dumps(credit.as_dict(), ensure_ascii=False) if as_json else views.text(credit, more=wants_more()))
     if html_file:
         write(html_file)
 
@@ -215,7 +211,7 @@ def _commodities(
         )
     many = multi_commodity(graph, list(zip(sources, sinks, strict=True)))
     each = ", ".join(f"{a} → {b} {round_off(x)}" for a, b, x in zip(sources, sinks, many.values, strict=True))
-    said = f"maximum sum of flows {round_off(many.value)} ({each}); gap {round_off(many.gap, 1)}"
+    said = f"Maximum sum of flows {round_off(many.value)} ({each}); gap {round_off(many.gap, 1)}"
     edges = many.edges.sum(axis=0).tolist()
     if html_file:
         named = [edge_name(graph, e) for e in range(len(edges))]
@@ -228,6 +224,6 @@ def _commodities(
         ]
         click.echo(json.dumps({"value": many.value, "values": many.values.tolist(), "edges": listed, "gap": many.gap}))
     else:
-        click.echo(edges_text(graph, [said], edges))
+        click.echo(edges_text(graph, said, [], edges, more=wants_more()))
     if html_file:
         write(html_file)

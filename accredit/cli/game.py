@@ -8,7 +8,7 @@ from dataclasses import replace
 import click
 
 from accredit.checks.tables import Sheet, is_table, read_sheet, warn_notes
-from accredit.cli.command import Command
+from accredit.cli.command import Command, wants_more
 from accredit.cli.options import SEED, Count, MethodName, NamedPath
 from accredit.cli.output import NewFile, write, write_whole
 from accredit.cli.table_options import table_options
@@ -19,7 +19,7 @@ from accredit.methods import find
 METHOD = MethodName("game")
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, cuts=True)
 @click.argument("file", type=NamedPath())
 @table_options
 @click.option("--method", type=METHOD, default="shapley", show_default=True, help=METHOD.help)
@@ -71,7 +71,7 @@ def game(
             "--method": other,
         }
         credit = _of_choices(sheet, rule, idle)
-        click.echo(credit.to_json() if as_json else views.text(credit))
+        click.echo(credit.to_json() if as_json else views.text(credit, more=wants_more()))
         return
     if rule is not None:
         raise InvalidInput(
@@ -91,7 +91,7 @@ def game(
         result = replace(result, reading=(*sheet.notes, *result.reading))
     if html_file:
         write_whole(html_file, views.game_page(result, click.format_filename(file, shorten=True)))
-    click.echo(json.dumps(result.to_plain(), ensure_ascii=False) if as_json else views.text(result))
+    click.echo(json.dumps(result.to_plain(), ensure_ascii=False) if as_json else views.text(result, more=wants_more()))
     if html_file:
         write(html_file)
 

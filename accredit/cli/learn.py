@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from accredit import defaults
-from accredit.cli.command import Commands
+from accredit.cli.command import Commands, wants_more
 from accredit.cli.options import SEED as SEEDS
 from accredit.cli.options import Amount, Count, NamedPath
 from accredit.cli.output import NewFile, NewFolder, write, write_whole
@@ -283,7 +283,7 @@ def explain(
         click.echo(chosen.to_json() if as_json else ", ".join(chosen.names))
 
 
-@learn.command()
+@learn.command(cuts=True)
 @click.argument("folder", type=NamedPath())
 @click.argument("subject", metavar="FILE")
 @MODEL
@@ -348,7 +348,7 @@ def audit(
     report = replace(report, notes=(*report.notes, *task.notes, *([cut.note] if cut else ()), *_doubts(selector)))
     if html_file:
         write_whole(html_file, audit_page(report))
-    click.echo(json.dumps(report.to_plain(), ensure_ascii=False) if as_json else audit_text(report))
+    click.echo(json.dumps(report.to_plain(), ensure_ascii=False) if as_json else audit_text(report, wants_more()))
     if html_file:
         write(html_file)
 

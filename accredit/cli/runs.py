@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from accredit.cli.command import Command
+from accredit.cli.command import Command, wants_more
 from accredit.cli.options import NamedPath
 from accredit.cli.output import NewFile, write
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from accredit.store import Run
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, cuts=True)
 @click.argument("file", type=NamedPath())
 @click.option("--export", "export_file", type=NewFile(), help="Write every payoff to this .csv or .json file.")
 @click.option("--resume", is_flag=True, help="Run the last unfinished command again; what is stored is not trained again.")
@@ -77,7 +77,7 @@ def _go_on(run: Run, journal: Path, as_json: bool) -> None:
         raise InvalidInput(
             f"run {run.id} was started in {run.folder}, which is gone; run its command again elsewhere", code="missing"
         )
-    shown = ["--json"] if as_json else run.shown
+    shown = ["--json"] if as_json else [*run.shown, *["--more"] * wants_more()]
     words = [*run.command[1:], "--store", str(journal), *shown]
     click.echo(f"resuming: accredit value {shlex.join(words)}", err=True)
     with contextlib.chdir(run.folder):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
-from accredit.cli.command import Command
+from accredit.cli.command import Command, wants_more
 from accredit.cli.options import SEED, Amount, Count, NamedPath
 from accredit.cli.output import NewFile, NewFolder, write, write_whole
 
@@ -15,9 +15,15 @@ if TYPE_CHECKING:
     from accredit.influence.trace import TrainingText
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, cuts=True)
 @click.argument("answer")
 @click.option("--model", required=True, type=NamedPath(), metavar="FOLDER", help="A causal language model of Hugging Face.")
+@click.option(
+    "--base",
+    type=NamedPath(),
+    metavar="FOLDER",
+    help="The model before it learned the texts: its gradients are looked at, too, because what is known leaves few.",
+)
 @click.option(
     "--train",
     "train_texts",
@@ -61,6 +67,7 @@ def trace(
     context: click.Context,
     answer: str,
     model: str,
+    base: str | None,
     train_texts: str | None,
     text: str | None,
     completion: str | None,
@@ -118,6 +125,7 @@ def trace(
             f"accredit value FILE --text COLUMN --target COLUMN --model {model}",
             code="unsupported",
         )
+    before = None if base is None else finetune(base).model
     with progress("gradients", len(texts or ())) as bar:
         found = traced(
             loaded.model,
@@ -127,6 +135,7 @@ def trace(
             answer,
             folder=folder,
             layers=layers or None,
+            base=before,
             relative=not plain,
             memory=memory * 1e9,
             seed=seed,
@@ -134,7 +143,7 @@ def trace(
         )
     if html_file:
         write_whole(html_file, trace_page(found, shown))
-    click.echo(found.to_json() if as_json else trace_text(found, shown))
+    click.echo(found.to_json() if as_json else trace_text(found, shown, wants_more()))
     if html_file:
         write(html_file)
 

@@ -13,7 +13,7 @@ import click
 from click.core import ParameterSource
 
 from accredit import defaults
-from accredit.cli.command import Command, say_in_options
+from accredit.cli.command import Command, say_in_options, wants_more
 from accredit.cli.options import SEED, Amount, Count, MethodName, NamedPath
 from accredit.cli.output import NewFile, write, write_whole
 from accredit.cli.table_options import said_of, table_options
@@ -27,7 +27,7 @@ METHOD = MethodName("training data")
 SHOWN = ("form", "html_file", "out", "out_as")  # where results go is not part of what is computed
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, cuts=True)
 @click.argument("file", type=NamedPath())
 @table_options
 @click.option("--target", metavar="COLUMN", help="The column to predict. A language model (--model FOLDER) needs none.")
@@ -52,6 +52,12 @@ SHOWN = ("form", "html_file", "out", "out_as")  # where results go is not part o
     help="Test rows: a file, or a share of FILE.",
 )
 @click.option(
+    "--folds",
+    type=Count(min=2),
+    help="With knn-shapley: value every row of FILE, each a test row in one of N folds. Tells more than one split; takes N "
+    "times as long.",
+)
+@click.option(
     "--task",
     type=click.Choice(["class", "number", "tags"]),
     help="What the target is; tags stand between | ; or commas, and are judged, not valued. Default: inferred from its values.",
@@ -70,8 +76,8 @@ SHOWN = ("form", "html_file", "out", "out_as")  # where results go is not part o
     default="logistic",
     show_default=True,
     metavar="NAME|FOLDER",
-    help="logistic, ridge, forest, or a folder with a fine-tuned Hugging Face classifier or language model: the influence of "
-    "its training rows.",
+    help="logistic, ridge, forest; finetune:FOLDER, a pretrained Hugging Face model whose last block is fine-tuned on texts "
+    "of every coalition; or a folder with a fine-tuned classifier or language model: the influence of its training rows.",
 )
 @click.option(
     "--layers", multiple=True, metavar="PATTERN", help="With --model FOLDER: look at these layers only, e.g. '*.mlp.*'."
@@ -138,6 +144,7 @@ def value(
     seen_as: tuple[str, ...],
     only: str | None,
     test: str | None,
+    folds: int | None,
     task: str | None,
     method: str,
     model: str,
@@ -176,6 +183,12 @@ def value(
 
     folder = model if Path(model).is_dir() else None
     _check_idle(context, folder, only)
+    if folds and test is not None:
+        raise InvalidInput(
+            f"--folds {folds} makes test rows of all rows, and --test {test} chooses some; leave one of them out",
+            argument="folds",
+            code="conflict",
+        )
     if form == "csv" and only is None:
         only = "values"  # one table in one file: its lines are players
     settings: dict[str, Any] = {"layers": layers or None, "memory": memory * 1e9, "seed": seed}
@@ -187,10 +200,17 @@ def value(
     rows: tuple[Any, Sequence[str]] | None = None  # the table that is written, and the names of its rows
     if voted or task == "tags":
         if only != "labels":
+            what = _several(annotators, identity) if voted else "--task tags"
             raise InvalidInput(
-                f"{'several labels per row' if voted else '--task tags'} can be judged, but not valued; add --only labels",
+                f"{what} can be judged, but not valued; add --only labels",
                 argument="only",
                 code="missing",
+            )
+        if annotators and not voted:
+            raise InvalidInput(
+                "--annotators does not go with --task tags; judge each annotator's tags by themselves",
+                argument="annotators",
+                code="conflict",
             )
         looked: dict[str, Any] = {"text": text, "seen_as": seen_as, "identity": identity, "seed": seed}
         with progress("judging labels", 1.0) as bar:
@@ -227,7 +247,7 @@ def value(
             annotator=annotators[0] if annotators else None,
             seed=split_seed,
         )
-        labels = None if read.groups else read.labels
+        labels = None if read.groups else read.whole.labels if folds else read.labels
         with progress("judging labels", 1.0) as bar:
             report = labels_part(read, only, seed, bar.update)
         rows = read_frame(file, codes=target), read.whole.names
@@ -257,9 +277,16 @@ def value(
     elif form == "csv" and report.labels is not None:
         click.echo(labels_csv(report.labels), nl=False)
     else:
-        click.echo(report_text(report))
+        click.echo(report_text(report, more=wants_more()))
     for written in filter(None, (out, html_file)):
         write(written)
+
+
+def _several(annotators: Sequence[str], identity: str | None) -> str:
+    """Why a file is taken to hold several labels per row."""
+    if len(annotators) > 1:
+        return f"labels of {len(annotators)} annotators for each row"
+    return f"several labels per row (lines of --annotators {annotators[0]} with the same --id {identity})"
 
 
 def _needed(target: str | None) -> str:
@@ -334,6 +361,7 @@ def _value(context: click.Context, read: Table, report: DataReport) -> Valuation
                 started=started,
                 told=told,
                 curves=given["curves"],
+                folds=given["folds"],
             )
         worth = replace(worth, warnings=tuple(say_in_options(context, warning) for warning in worth.warnings))
         if journal and run is not None:
@@ -353,7 +381,7 @@ def _steps(given: dict[str, Any], read: Table) -> tuple[str, int]:
     """What is counted while values are found, and how many of it there are."""
 
     if not find(given["method"], "training data").method.trains and read.groups is None:
-        return "judging by test rows", len(read.data.test_y)
+        return "judging by test rows", len(read.whole.names) if given["folds"] else len(read.data.test_y)
     return "training", given["budget"] or defaults.BUDGET
 
 
@@ -366,7 +394,9 @@ def _check_idle(context: click.Context, folder: str | None, only: str | None) ->
         idle |= dict.fromkeys(("layers", "memory"), "goes with --model FOLDER, and --model names no folder")
     if folder:
         trains = "is about training models anew, and --model FOLDER asks one that is trained"
-        idle |= dict.fromkeys(("store", "executor", "limit", "budget", "half_width", "groups", "prices", "curves"), trains)
+        idle |= dict.fromkeys(
+            ("store", "executor", "limit", "budget", "half_width", "groups", "prices", "curves", "folds"), trains
+        )
         if context.params["method"] != "influence":
             idle["method"] = "is not for a fine-tuned model, whose rows are valued by influence"
     elif not find(context.params["method"], "training data").method.trains and context.params["players"] == "row":
@@ -377,7 +407,7 @@ def _check_idle(context: click.Context, folder: str | None, only: str | None) ->
         idle |= dict.fromkeys(("out", "annotators"), "is about labels, and --only values does not ask about them")
     if only == "labels":
         idle |= dict.fromkeys(
-            ("method", "budget", "half_width", "store", "executor", "limit", "players", "groups", "prices", "curves"),
+            ("method", "budget", "half_width", "store", "executor", "limit", "players", "groups", "prices", "curves", "folds"),
             "is about values, and --only labels asks for none",
         )
     for parameter in context.command.params:

@@ -21,6 +21,7 @@ class NoteKind(StrEnum):
     NOTHING_KNOWN = "nothing known"  # every word of the input is unknown to the model
     NOTHING_EARNED = "nothing earned"  # all parts of a prompt together hardly change how likely the answer is
     OTHER_TARGETS = "other targets"  # credit for other targets comes from the same passes
+    NOT_UNIQUE = "not unique"  # maximum flows disagree on who comes first
     COLLAPSE = "collapse"  # how many flows between two tokens do not depend on the layers between them
     WARNING = "warning"  # the numbers may not say what they seem to say
 

@@ -33,8 +33,9 @@ if TYPE_CHECKING:
     from accredit.answers.assembly import TokenLayout
     from accredit.answers.game import AnswerGame, AnswerViews, Paying
     from accredit.answers.model import AnsweringModel
+    from accredit.answers.passes import Reader
     from accredit.answers.said import Answer
-    from accredit.methods import Chosen
+    from accredit.methods import ChosenMethod
     from accredit.methods import Place as KindOfInput
     from accredit.store import Journal
 
@@ -89,6 +90,12 @@ class AnswerSubject(Dealt):
         return model
 
     @property
+    def reader(self) -> Reader:
+        """What makes the passes of the model."""
+        reader: Reader = self._pays.reader
+        return reader
+
+    @property
     def _pays(self) -> Any:
         return self.game.pays
 
@@ -102,7 +109,7 @@ class AnswerSubject(Dealt):
         samples: int | None = getattr(self._pays, "samples", None)
         return samples
 
-    def check_cost(self, methods: Sequence[Chosen], announce: Callable[[str], None] | None) -> None:
+    def check_cost(self, methods: Sequence[ChosenMethod], announce: Callable[[str], None] | None) -> None:
         """Say what the run will cost where a server is paid for it; refuse what is more than was agreed to."""
         bill = getattr(self._pays, "bill", None)
         if bill is None:
@@ -368,7 +375,8 @@ def _budget(game: AnswerGame, most: float) -> tuple[int | None, tuple[str, ...]]
     if 2**players <= defaults.LEAST_PASSES:
         return None, ()
     game.ask(np.array([[True] * players, [False] * players]))  # how the model is read is tried out here, once
-    clock = time.process_time if hasattr(game.pays, "model") else time.perf_counter  # others may wait for another machine
+    own = hasattr(game.pays, "model") and math.isinf(most)  # others may wait for another machine, and `most` is on the clock
+    clock = time.process_time if own else time.perf_counter
     some = ~np.eye(players, dtype=bool)[:PASSES_TIMED]
     began = clock()
     game.ask(some)

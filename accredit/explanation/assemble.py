@@ -15,9 +15,9 @@ from accredit.explanation.answers import AnswerSubject
 from accredit.explanation.flows import DRAWN, draw_flow, on_the_mask
 from accredit.explanation.result import Explanation, FlowPicture, on_little
 from accredit.explanation.subject import Subject, picture_of, tokens_of
-from accredit.methods import Chosen
+from accredit.methods import ChosenMethod
 
-AT_CHANCE = ("attention", "rollout", "input-x-gradient")  # as measured: tools/answer_methods.py
+AT_CHANCE = frozenset({"attention", "rollout", "input-x-gradient"})  # by the record of tools/answer_methods.py, as a test says
 NOTHING_KNOWN = Note(
     NoteKind.NOTHING_KNOWN, "The model knows no token of this text: it tells their places apart, and not their words."
 )
@@ -25,7 +25,7 @@ NOTHING_KNOWN = Note(
 
 def explanation_of(
     subject: Subject | AnswerSubject,
-    methods: Sequence[Chosen],
+    methods: Sequence[ChosenMethod],
     attributions: Mapping[str, Attribution],
     refused: Mapping[str, str],
     seconds: Mapping[str, float],
@@ -125,7 +125,7 @@ def _answer(subject: AnswerSubject) -> dict[str, Any]:
     }
 
 
-def _drawing(subject: Subject | AnswerSubject, ran: Sequence[Chosen]) -> tuple[FlowPicture | None, tuple[str, ...]]:
+def _drawing(subject: Subject | AnswerSubject, ran: Sequence[ChosenMethod]) -> tuple[FlowPicture | None, tuple[str, ...]]:
     """The drawing of the first flow that ran; or why there is none."""
     for chosen in ran:
         if chosen.method.name in DRAWN:
@@ -140,7 +140,7 @@ def _targets(others: Mapping[str, Mapping[str, Attribution]]) -> tuple[str, ...]
     return tuple(next(iter(others.values()), {}))
 
 
-def _on_settings(subject: Subject | AnswerSubject, methods: Sequence[Chosen]) -> Iterator[str]:
+def _on_settings(subject: Subject | AnswerSubject, methods: Sequence[ChosenMethod]) -> Iterator[str]:
     """Which of the methods do not take a setting that was given."""
     for name, value in subject.settings.items():
         taking = [each.name for each in methods if name in each.method.takes]
@@ -148,7 +148,7 @@ def _on_settings(subject: Subject | AnswerSubject, methods: Sequence[Chosen]) ->
             yield f"{name}={value!r:.40} concerns {', '.join(taking)}; the other methods do not take it."
 
 
-def _on_chance(subject: Subject | AnswerSubject, methods: Sequence[Chosen]) -> Iterator[Note]:
+def _on_chance(subject: Subject | AnswerSubject, methods: Sequence[ChosenMethod]) -> Iterator[Note]:
     """That a method finds the passages behind a real model's answers hardly more often than chance (docs/choosing.md)."""
     poor = [each.name for each in methods if each.method.name in AT_CHANCE]
     if isinstance(subject, AnswerSubject) and poor:

@@ -45,7 +45,7 @@ from accredit.explanation.requests import (
 from accredit.explanation.result import Explanation
 from accredit.explanation.stream import Asked, Done, Event, Explained, MethodProgress, Refused, events
 from accredit.explanation.subject import Subject
-from accredit.methods import DEFAULT, FOR_ANSWERS, FOR_STRINGS, Chosen, find_all, settings_for
+from accredit.methods import DEFAULT, FOR_ANSWERS, FOR_STRINGS, ChosenMethod, find_all, settings_for
 from accredit.models.strings import StringModel
 from accredit.values.solver import Progress, progress
 
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 
 LONG = 5.0  # seconds from which a run is announced
 OF_THE_RESULT = ("target", "out", "executor", "announce")  # settings that nothing is prepared for
-ENOUGH = 0.5  # seconds of a run after which its length can be told
+ENOUGH = 1.0  # seconds of a run after which its length can be told
 P = ParamSpec("P")
 Result = TypeVar("Result", covariant=True)
 
@@ -151,7 +151,7 @@ def _run_of(rows: object, model: object, request: RowRequest, questions: Questio
     return TableRun(model, questions.ask(rows), tuple(request.trusted), request.players)
 
 
-def _row_methods(request: RowRequest) -> Sequence[Chosen]:
+def _row_methods(request: RowRequest) -> Sequence[ChosenMethod]:
     follows = request.order is not None and request.dependence != "causal"
     usual = ("asymmetric",) if follows else ("shapley",)
     return find_all(usual if request.methods is None else request.methods, "game")
@@ -692,42 +692,48 @@ def explain(
 # A run followed to its end
 
 
-def explain_by(subject: Asked, asked: list[Chosen], announce: Announce | None = None) -> Explanation:
+def explain_by(subject: Asked, asked: list[ChosenMethod], announce: Announce | None = None) -> Explanation:
     """What some methods say of a subject, with a bar that shows how far they are; refused if none of them applies."""
     costs = {each.name: each.payoffs(len(subject.players), subject.budget) for each in asked}
     with (
         progress("explain", sum(costs.values())) as bar,
         closing(events(subject, asked, progress=bar.visible or announce is not None)) as stream,
     ):
-        explanation = _follow(stream, costs, bar, announce)
+        most = min(sum(costs.values()), 2 ** len(subject.players))  # each coalition is asked once, whichever methods need it
+        explanation = _follow(stream, costs, bar, announce, most, here=subject.kind != "strings")
     if not explanation.attributions:
         name, why = next(iter(explanation.refused.items()))
         raise InvalidInput(why if len(asked) == 1 else f"none of the methods applies; {name}: {why}", code="unsupported")
     return explanation
 
 
-def choose_methods(methods: Methods | None, model: object = None) -> list[Chosen]:
+def choose_methods(methods: Methods | None, model: object = None) -> list[ChosenMethod]:
     """The methods by their names, each once; or the usual ones for a model."""
     usual = FOR_STRINGS if isinstance(model, StringModel) else DEFAULT
     return find_all(usual if methods is None else methods, "explain")
 
 
-def _follow(stream: Iterator[Event], asked: Mapping[str, int], bar: Progress, announce: Announce | None) -> Explanation:
+def _follow(
+    stream: Iterator[Event], asked: Mapping[str, int], bar: Progress, announce: Announce | None, most: int, here: bool
+) -> Explanation:
     """Read a stream to its end, draw how far it is, and say what it will cost once that can be told and is much.
 
-    `asked` is the number of payoffs that each method will ask.
+    `asked` is the number of payoffs that each method will ask, `most` that of all together. Where the model runs `here`, what
+    is left is told from CPU seconds, and stretched as the clock was so far: others may use this machine, too.
     """
-    total, before, began = sum(asked.values()), 0, time.monotonic()
-    first: tuple[int, float] | None = None  # payoffs and seconds at the first report: what comes before it is preparation
+    clock = time.process_time if here else time.monotonic
+    before, began, worked = 0, time.monotonic(), clock()
+    first: tuple[int, float] | None = None  # payoffs and work at the first report: what comes before it is preparation
     for event in stream:
         if isinstance(event, MethodProgress):
-            done, elapsed = before + event.done, time.monotonic() - began
+            done, work = before + event.done, clock() - worked
             bar.update(done, event.method)
-            first = (done, elapsed) if first is None and done else first
-            if announce is not None and first is not None and done > first[0] and elapsed - first[1] >= ENOUGH:
-                expected = elapsed + (total - done) * (elapsed - first[1]) / (done - first[0])
+            first = (done, work) if first is None and done else first
+            if announce is not None and first is not None and done > first[0] and work - first[1] >= ENOUGH:
+                left = max(most - done, 0) * (work - first[1]) / (done - first[0])
+                expected = (time.monotonic() - began) * (1 + left / work)
                 if expected >= LONG:
-                    announce(f"about {total:,} payoffs, {expected:.0f} s")
+                    announce(f"about {most:,} payoffs, {expected:.0f} s")
                 announce = None
         elif isinstance(event, Done | Refused):
             before += asked[event.method]

@@ -18,7 +18,7 @@ from accredit.explanation.result import FlowPicture
 from accredit.explanation.subject import Subject
 from accredit.flow.stack import AttentionStack
 from accredit.flow.uniform import continued_credit
-from accredit.methods import Chosen
+from accredit.methods import ChosenMethod
 
 if TYPE_CHECKING:
     from accredit.flow import Flow, LayeredNetwork
@@ -120,7 +120,7 @@ def on_the_mask(attributions: Mapping[str, Attribution]) -> Iterator[Note]:
         )
 
 
-def draw_flow(subject: Explained, chosen: Chosen) -> FlowPicture | None:
+def draw_flow(subject: Explained, chosen: ChosenMethod) -> FlowPicture | None:
     """The flow of a method edge by edge and a minimum cut; None where nothing flows.
 
     The Shapley rule shares without choosing edges: its drawing is the barrier's.
@@ -128,7 +128,7 @@ def draw_flow(subject: Explained, chosen: Chosen) -> FlowPicture | None:
     return subject.memo.get(("drawing", chosen.name), lambda: _draw(subject, chosen))
 
 
-def _draw(subject: Explained, chosen: Chosen) -> FlowPicture | None:
+def _draw(subject: Explained, chosen: ChosenMethod) -> FlowPicture | None:
     from accredit.attention import flow_report
 
     tensor = chosen.parameters["tensor"]

@@ -41,7 +41,7 @@ FORMAT = 1
 KEY_BYTES = 4  # of a refit's number in the journal
 
 
-class Fit(Protocol):
+class FitModel(Protocol):
     """What fits a model to rows and answers; the seed is for whatever is random in it."""
 
     def __call__(self, data: Any, answers: Any, seed: int, /) -> object: ...
@@ -225,12 +225,12 @@ def explain_refits(
 
     named = {"fit": fit, "data": data, "answers": answers, "rows": rows, "background": compared, "settings": settings}
     with nullcontext() if store is None else Journal(store) as journal, progress("refit", refits) as bar:
-        kept = _Kept(journal, named, whole.players, seed)
+        kept = _RefitRecords(journal, named, whole.players, seed)
         known, failed = kept.fill(refits, refit, bar.update)
     return _explanation(whole, known, failed, level, notes)
 
 
-class _Kept:
+class _RefitRecords:
     """What is known of every refit: in a journal, or for this run alone."""
 
     def __init__(self, journal: Journal | None, named: Mapping[str, object], players: tuple[str, ...], seed: int) -> None:
@@ -340,7 +340,7 @@ def _check_like(found: TableExplanation, whole: TableExplanation) -> None:
             )
 
 
-def _trainer(fit: object) -> Fit:
+def _trainer(fit: object) -> FitModel:
     """The function that fits; of an estimator, a fresh copy is fitted each time."""
     if hasattr(fit, "fit") and hasattr(fit, "get_params") and not isinstance(fit, type):
 
@@ -353,7 +353,7 @@ def _trainer(fit: object) -> Fit:
 
         return train
     if callable(fit) and not isinstance(fit, type):
-        function: Fit = fit
+        function: FitModel = fit
         return function
     raise InvalidInput(
         f"fit is {shown(fit)}; give an unfitted estimator, or a function (data, answers, seed) -> model",

@@ -25,7 +25,7 @@ from accredit.explanation.assemble import explanation_of
 from accredit.explanation.result import Explanation
 from accredit.explanation.subject import Subject
 from accredit.games.wrappers import watch
-from accredit.methods import Chosen, find
+from accredit.methods import ChosenMethod, find
 
 PACE = 0.2  # seconds between two reports of progress
 Asked = Subject | AnswerSubject
@@ -81,7 +81,7 @@ Event = Started | MethodProgress | Done | Refused | Explained
 
 def events(
     subject: Asked,
-    methods: Sequence[Chosen],
+    methods: Sequence[ChosenMethod],
     *,
     progress: bool = False,
     pace: float = PACE,
@@ -105,7 +105,7 @@ def events(
     yield Explained(assemble(subject, methods, ended))
 
 
-def assemble(subject: Asked, methods: Sequence[Chosen], ended: Sequence[Ended]) -> Explanation:
+def assemble(subject: Asked, methods: Sequence[ChosenMethod], ended: Sequence[Ended]) -> Explanation:
     """The explanation by those methods that have ended, in the order asked, with its drawings."""
     done = {event.method: event for event in ended if isinstance(event, Done)}
     refused = {event.method: event.why for event in ended if isinstance(event, Refused)}
@@ -119,7 +119,7 @@ def assemble(subject: Asked, methods: Sequence[Chosen], ended: Sequence[Ended]) 
     )
 
 
-def answer(subject: Asked, chosen: Chosen, report: Callable[[int], None] | None = None) -> Ended:
+def answer(subject: Asked, chosen: ChosenMethod, report: Callable[[int], None] | None = None) -> Ended:
     """One method's answer. What it imports, the attention it shares with others and its drawing are not in its seconds."""
     try:
         find(chosen.name, subject.kind)
@@ -152,7 +152,7 @@ def attribution_of(subject: Asked, method: str) -> Attribution:
     return _by_target(_solve(subject, chosen, subject.record), subject)[0]
 
 
-def _solve(subject: Asked, chosen: Chosen, game: Game) -> Attribution | Attributions:
+def _solve(subject: Asked, chosen: ChosenMethod, game: Game) -> Attribution | Attributions:
     credit: Attribution | Attributions
     if isinstance(subject, AnswerSubject) and subject.samples is not None:
         chosen = linear(chosen, len(subject.players), subject.budget)
@@ -165,7 +165,7 @@ def _solve(subject: Asked, chosen: Chosen, game: Game) -> Attribution | Attribut
     return credit
 
 
-def linear(chosen: Chosen, players: int, budget: int | None) -> Chosen:
+def linear(chosen: ChosenMethod, players: int, budget: int | None) -> ChosenMethod:
     """The method by which credit of sampled payoffs is computed: its error is known only where credit is linear in them.
     Shapley values that are not exact are then those of random orders."""
     if chosen.name == "shapley" and not defaults.affordable(players, budget):
@@ -244,7 +244,7 @@ def listen(work: Callable[[Callable[[Said], None]], Made], pace: float = PACE) -
         thread.join()
 
 
-def _report(subject: Asked, chosen: Chosen, pace: float) -> Iterator[MethodProgress | Ended]:
+def _report(subject: Asked, chosen: ChosenMethod, pace: float) -> Iterator[MethodProgress | Ended]:
     """One method in a thread of its own, reporting how far it is. The first batch is always reported."""
     of = chosen.payoffs(len(subject.players), subject.budget)
     began = time.monotonic()

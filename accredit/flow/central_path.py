@@ -180,7 +180,7 @@ def central_point(network: LayeredNetwork, *, mu: float, quadratic: float = 0.0,
     scale = float(max(network.capacity.max(), network.supply.max(), network.demand.max()))
     if not mu / scale > 0:
         raise NotConverged(f"the widest edge carries {scale:.3g}, and the barrier's weight is lost below it; scale capacities")
-    path = _Path(network, scale, quadratic * scale)
+    path = _LayeredPath(network, scale, quadratic * scale)
     for iteration in range(MAX_ITERATIONS + 1):
         before = path.off_centre
         path.measure(mu / scale)
@@ -194,7 +194,7 @@ def central_point(network: LayeredNetwork, *, mu: float, quadratic: float = 0.0,
     )
 
 
-class _Path:
+class _LayeredPath:
     """The state of one solve. Edges are one long vector, in the order of the network's layout; so are the live nodes."""
 
     def __init__(self, network: LayeredNetwork, scale: float, quadratic: float) -> None:

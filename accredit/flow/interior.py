@@ -25,6 +25,7 @@ from accredit.errors import NotConverged
 MAX_ITERATIONS = 200
 DIRECT_FLOPS = 5e7  # of a factorisation: beyond this, conjugate gradients cost less
 TRIED_FLOPS = (1e7, 2e9)  # by the profile alone: between these, one factorisation is made to count its entries
+CROWDED = 8.0  # neighbours of a node from which a wide profile fills for certain
 DENSE_NODES = 3000  # nodes up to which a factorisation is afforded where conjugate gradients fail
 SHIFTS = (0.0, 1e-14, 1e-12, 1e-10)  # of the diagonal, tried in turn where rounding makes a factorisation indefinite
 GRADIENT_STEPS = 1500  # of conjugate gradients
@@ -110,25 +111,13 @@ class Laplacian:
 
     def _fills(self) -> bool:
         """Whether a factorisation costs more than conjugate gradients: by its profile or, if that may mislead, by a trial."""
-        profile = self._profile()
-        if not TRIED_FLOPS[0] < profile <= TRIED_FLOPS[1]:
-            return profile > TRIED_FLOPS[0]
         drops = self._plain[1]
+        pattern = (abs(drops).T @ abs(drops)).tocsr()
+        profile, crowded = _profile(pattern), pattern.nnz > (1 + CROWDED) * pattern.shape[0]
+        if crowded or not TRIED_FLOPS[0] < profile <= TRIED_FLOPS[1]:
+            return profile > TRIED_FLOPS[0]
         trial = _factor((drops.T @ drops + sparse.eye_array(drops.shape[1])).tocsc(), 0.0)
         return trial is None or trial.nnz**2 / (4 * drops.shape[1]) > DIRECT_FLOPS
-
-    def _profile(self) -> float:
-        """Multiplications that a factorisation needs at most, in the order of Cuthill and McKee."""
-        drops = abs(self._plain[1])
-        pattern = (drops.T @ drops).tocsr()
-        size = pattern.shape[0]
-        if not size:
-            return 0.0
-        at = np.empty(size, dtype=np.int64)
-        at[csgraph.reverse_cuthill_mckee(pattern, symmetric_mode=True)] = np.arange(size)
-        first, entries = np.arange(size), pattern.tocoo()
-        np.minimum.at(first, at[entries.row], at[entries.col])
-        return float(((np.arange(size) - first).astype(float) ** 2).sum())
 
     def weigh(self, theta: FloatArray) -> None:
         """Take the weights of the edges, and prepare to solve with them."""
@@ -181,6 +170,18 @@ class Laplacian:
         right = self._prices.T @ demand - self._drops.T @ flow - self._drops.T @ pull
         x, off = _conjugate_gradients(self._matrix, self._scale * right, self._near)
         return self._prices @ (self._scale * x), off
+
+
+def _profile(pattern: sparse.csr_array) -> float:
+    """Multiplications that a factorisation needs at most, in the order of Cuthill and McKee."""
+    size = pattern.shape[0]
+    if not size:
+        return 0.0
+    at = np.empty(size, dtype=np.int64)
+    at[csgraph.reverse_cuthill_mckee(pattern, symmetric_mode=True)] = np.arange(size)
+    first, entries = np.arange(size), pattern.tocoo()
+    np.minimum.at(first, at[entries.row], at[entries.col])
+    return float(((np.arange(size) - first).astype(float) ** 2).sum())
 
 
 def _factor(matrix: sparse.csc_array, shift: float) -> sparse.linalg.SuperLU | None:

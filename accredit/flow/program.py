@@ -70,8 +70,11 @@ class FlowProgram:
         """The largest cost."""
         return float(np.abs(self.cost).max(initial=0.0)) or 1.0
 
-    def optimum(self, what: str = "a circulation", name: Callable[[int], str] = str) -> tuple[FloatArray, FloatArray]:
-        """A flow of least cost, a vertex of all of them, and prices that prove it; refused where they do not."""
+    def optimum(
+        self, what: str = "a circulation", name: Callable[[int], str] = str, unit: float = 1.0
+    ) -> tuple[FloatArray, FloatArray]:
+        """A flow of least cost, a vertex of all of them, and prices that prove it; refused where they do not, in words that
+        count in what the caller measures by, `unit` of which is 1 here."""
         width, price = self.width(), self.price()
         even = replace(
             self,
@@ -82,7 +85,7 @@ class FlowProgram:
         )
         found = _least(even)
         if found.status == 2:
-            raise InvalidInput(f"there is not {what}: {even.contradiction(width, name)}", code="conflict")
+            raise InvalidInput(f"there is not {what}: {even.contradiction(width * unit, name)}", code="conflict")
         check_solved(found)
         edges, prices = np.asarray(found.x) * width + 0.0, np.asarray(found.eqlin.marginals) * price
         self.prove(edges, prices)
@@ -147,6 +150,7 @@ class FlowProgram:
         )
         if lacking[0] <= lacking[1]:
             return "lower bounds and capacities contradict each other"
+        inside &= np.bincount(np.append(self.tail, self.head), minlength=n) > 0
         members = [name(int(v)) for v in np.flatnonzero(inside)]
         named = ", ".join(members[:NAMED]) + (f" and {len(members) - NAMED} more" if len(members) > NAMED else "")
         return (

@@ -92,6 +92,27 @@ def row_shares(attention: FloatArray | AttentionStack) -> FloatArray | Attention
     return np.where(sums > 0, attention / np.where(sums > 0, sums, 1.0), np.eye(attention.shape[1]))
 
 
+@check_arguments
+def leave_unread(attention: FloatArray | AttentionStack, tokens: Sequence[int] | IntArray) -> FloatArray | AttentionStack:
+    """The attention when nobody reads some tokens: what they got goes to the other tokens of the same row, in proportion.
+
+    Tokens that soak up attention and say nothing (the first of a language model, [CLS] and [SEP]) are taken out this way. A
+    token that read nothing else keeps itself.
+
+    >>> leave_unread(np.array([[[1.0, 0.0, 0.0], [0.5, 0.5, 0.0], [0.6, 0.1, 0.3]]]), [0])[0].round(2).tolist()
+    [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.25, 0.75]]
+    """
+    _check_layers(attention)
+    weights = (attention.weights if isinstance(attention, AttentionStack) else attention).copy()
+    given, count = np.atleast_1d(as_array(tokens, "tokens")), weights.shape[2]
+    if given.size and (given.ndim != 1 or given.dtype.kind not in "iu" or not ((-count <= given) & (given < count)).all()):
+        raise InvalidInput(
+            f"tokens is {tokens!r:.60}; give places of tokens in a list, from 0 to {count - 1}", argument="tokens", code="range"
+        )
+    weights[:, :, given.astype(np.int64)] = 0.0
+    return row_shares(AttentionStack(weights, attention.carried) if isinstance(attention, AttentionStack) else weights)
+
+
 def carry_in(attention: object, layers: int, tokens: int) -> BoolArray:
     """The tokens that each layer does not touch, (L, T); none in a plain tensor."""
     return attention.carried if isinstance(attention, AttentionStack) else np.zeros((layers, tokens), dtype=bool)

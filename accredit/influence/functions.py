@@ -32,6 +32,7 @@ from accredit.influence.objectives import LinearObjective, Objective
 
 NUMBERS_PER_CHUNK = 1 << 22  # numbers held by one chunk of rows
 STATIONARY_SHARE = 0.1  # ‖∇J‖ beside the norm of a typical row's gradient, above which θ is not called a minimum
+UNLEARNED_SHARE = 0.1  # of what chance leaves, above which a model no better than a constant answer is not called trained
 DIVIDES_NOTHING = "a slope where all rows play: it divides nothing"
 AT_A_MINIMUM = (  # what slopes at the end of training keep
     Claim("efficiency", Holds.NO, DIVIDES_NOTHING),
@@ -162,29 +163,45 @@ def leverage_terms(objective: LinearObjective, inverse: FloatArray, train: Float
 
 Stationarity = TypedDict(
     "Stationarity",
-    {"gradient norm": float, "gradient norm of a row": float, "gradient norm by chance": float, "stationary": bool},
+    {
+        "gradient norm": float,
+        "gradient norm of a row": float,
+        "gradient norm by chance": float,
+        "mean loss": float | None,
+        "mean loss of a constant": float | None,
+        "stationary": bool,
+    },
 )
 
 
-def stationarity(gradient: float, typical: float, rows: int) -> Stationarity:
+def stationarity(
+    gradient: float, typical: float, rows: int, loss: float | None = None, constant: float | None = None
+) -> Stationarity:
     """‖∇J‖ over the layers looked at, beside the root mean square of one row's gradient; influence assumes it to be zero.
 
     The mean of N unrelated gradients has 1/√N of the size of one, so that a tenth says nothing where N is large. Where rows
     have something in common that a network has yet to learn, its gradient is larger than that; training brings it below.
+    Where they have nothing in common, a network at random weights has no more than chance either: a mean `loss` that is not
+    below the best `constant` answer's says that nothing was learned, and then ‖∇J‖ must be far below chance.
 
     >>> stationarity(2.0, 1.0, rows=4)["stationary"], stationarity(0.0, 1.0, rows=4)["stationary"]
     (False, True)
     >>> stationarity(0.05, 1.0, rows=1000)["stationary"]
     False
+    >>> [stationarity(0.03, 1.0, rows=1000, loss=loss, constant=2.30)["stationary"] for loss in (2.31, 0.01)]
+    [False, True]
     """
     if not math.isfinite(gradient) or not math.isfinite(typical):
         raise NotConverged("the gradients are not finite: give the model in float32, and check its loss", code="not-finite")
     chance = typical / math.sqrt(rows)
+    learned = loss is None or constant is None or loss < constant
     return {
         "gradient norm": gradient,
         "gradient norm of a row": typical,
         "gradient norm by chance": chance,
-        "stationary": gradient <= min(STATIONARY_SHARE * typical, chance),
+        "mean loss": loss,
+        "mean loss of a constant": constant,
+        "stationary": gradient <= min(STATIONARY_SHARE * typical, chance if learned else UNLEARNED_SHARE * chance),
     }
 
 
@@ -195,6 +212,12 @@ def moving(certificate: Mapping[str, object]) -> str:
     norm, typical, chance = (
         real_number(certificate[name], name) for name in ("gradient norm", "gradient norm of a row", "gradient norm by chance")
     )
+    loss, constant = certificate.get("mean loss"), certificate.get("mean loss of a constant")
+    if isinstance(loss, float) and isinstance(constant, float) and loss >= constant:
+        return (
+            f"the model has learned nothing from these rows: their mean loss is {loss:.3g}, and one answer for all of them "
+            f"would have {constant:.3g}. Give the weights after training"
+        )
     small = min(STATIONARY_SHARE, chance / (typical or 1.0))
     return (
         f"the model is not at a minimum: ‖∇J‖ is {norm / (typical or 1.0):.2g} of a typical row's gradient, where "

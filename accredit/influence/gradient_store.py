@@ -2,9 +2,13 @@ r"""A store of projected gradients: k numbers for each training row, on disk, se
 
 Every layer's gradient Σ_t g_t a_tᵀ is projected on both sides while it is formed (Choe et al., 2024): with random matrices
 B (outputs × k_out) and A (inputs × k_in) it is Σ_t (Bᵀg_t)(Aᵀa_t)ᵀ, so that a full gradient never exists. A query is projected
-alike, multiplied by the inverse of each layer's k × k second moments of the stored rows, damped, and then by every stored row:
+alike, multiplied by the inverse of each layer's k × k Gauss–Newton matrix, damped, and then by every stored row:
 
-$$s_i = \frac1N \sum_{\text{layers}} \phi_q^\top \Big(\frac1N \Phi^\top \Phi + \lambda I\Big)^{-1} \phi_i .$$
+$$s_i = \frac1N \sum_{\text{layers}} \phi_q^\top (G + \lambda I)^{-1} \phi_i, \qquad
+  G = \frac1N \sum_{j, c} p_{jc}\, \phi_{jc} \phi_{jc}^\top .$$
+
+The matrix averages over the labels that the model itself believes in, as everywhere here. That of the labels that were given
+(TRAK's) is ruled by the few rows that a trained model has wrong, and can do worse than no matrix at all.
 
 The folder holds `store.json` and one safetensors file for each block of rows; a broken run goes on where it stopped.
 """
@@ -75,10 +79,11 @@ def projection(net: Network, side: int, seed: int) -> Projection:
 
 PROJECTED_SIDE = 16  # k_in and k_out: 256 numbers for each layer and row
 BLOCK_ROWS, FILE_BYTES = 4096, 1 << 25  # rows and bytes of one file, at most: what a broken run loses
-DAMPING = 0.1  # of the mean eigenvalue of a layer's second moments
-STORE_FORMAT = 3
-MEAN, SQUARE = "mean of ", "square of "  # before the name of a layer: its mean gradient, and the mean of its squared norm
-MOMENTS_SHARE = 0.1  # of the bytes of the rows, above which second moments are not stored
+DAMPING = 0.1  # of the mean eigenvalue of a layer's matrix; benchmarks/networks.py holds it beside the plain dot product
+LABEL_DRAWS = 2  # of labels for every row, where they are too many to list
+STORE_FORMAT = 4
+MOMENTS, MEAN, SQUARE = "moments of ", "mean of ", "square of "  # before a layer: its matrix, mean gradient, mean squared norm
+LOSS, BLOCKS = "mean loss", "blocks"  # of all rows so far, and of how many blocks the sums are
 AGAIN = "give the training rows again: GradientStore.build, or trace(…, train_texts=[…])"
 
 
@@ -95,6 +100,7 @@ class StoreFacts(TypedDict):
     block: int  # rows of one file
     model: str
     data: str
+    constant: float | None  # the mean loss of one answer for all rows
     facts: NetworkFacts
 
 
@@ -137,7 +143,8 @@ class GradientStore:
 
     @property
     def complete(self) -> bool:
-        return all(self._file(block).exists() for block in range(self._blocks)) and self._moments_file.exists()
+        filled = self._moments_file.exists() and int(self._sums()[BLOCKS]) == self._blocks
+        return filled and all(self._file(block).exists() for block in range(self._blocks))
 
     @classmethod
     def build(
@@ -176,6 +183,7 @@ class GradientStore:
             "block": max(1, min(BLOCK_ROWS, FILE_BYTES // (4 * sum(widths.values())))),
             "model": model_digest(net),
             "data": data_digest(train),
+            "constant": net.constant_loss(train),
             "facts": facts_of(net),
         }
         path = Path(folder)
@@ -201,79 +209,66 @@ class GradientStore:
         from safetensors.torch import save
 
         project = projection(net, self.about["side"], self.about["seed"])
-        for block in range(self._blocks):
+        kept_as = torch.bfloat16 if self.about["half"] else torch.float32
+        sums = self._sums() if self._moments_file.exists() else {}
+        for block in range(int(sums.get(BLOCKS, torch.tensor(0))), self._blocks):
             rows = slice(block * self._block, (block + 1) * self._block)
-            if self._file(block).exists():
-                continue
             part = {name: value[rows] for name, value in train.items()}
             found = []
-            for done, _, seen in net.passes(part):
+            for done, losses, seen in net.passes(part):
                 found.append(project.apply(net.layers, seen))
-                watch(min(rows.start + done.stop, len(self)))
-            kept_as = torch.bfloat16 if self.about["half"] else torch.float32
+                _add(sums, LOSS, losses.double().sum() / len(self))
+                watch(min(rows.start + done.stop, rows.stop, len(self)))
             tensors = {n: torch.cat([f[n] for f in found]).to(kept_as).cpu().contiguous() for n in found[0]}
             if not all(bool(torch.isfinite(t).all()) for t in tensors.values()):
                 raise InvalidInput(
                     f"rows {rows.start} … have gradients that are not finite; give the model in float32", code="not-finite"
                 )
+            for name, t in tensors.items():
+                _add(sums, MEAN + name, t.double().sum(dim=0) / len(self))
+                _add(sums, SQUARE + name, (t.double() ** 2).sum() / len(self))
+            for outcomes in net.fisher(part, self.about["seed"] + block, LABEL_DRAWS):
+                for label in range(next(iter(outcomes.values())).g.shape[1]):
+                    told = {n: LayerRecord(s.a, s.g[:, label]) for n, s in outcomes.items()}
+                    for name, phi in project.apply(net.layers, told).items():
+                        _add(sums, MOMENTS + name, (phi.T @ phi / len(self)).double())
             put(self._file(block), save(tensors))
-        if not self._moments_file.exists():
-            found_moments, means = self._form_moments()
-            put(self._moments_file, save(means if self._few else found_moments | means))
-
-    @property
-    def _few(self) -> bool:
-        """So few rows that their second moments would take much room beside them: they are formed when asked for."""
-        widths = self.about["widths"].values()
-        return 8 * sum(width**2 for width in widths) > MOMENTS_SHARE * len(self) * self._bytes * sum(widths)
-
-    @property
-    def _bytes(self) -> int:
-        """Of one stored number."""
-        return 2 if self.about["half"] else 4
-
-    def _form_moments(self) -> tuple[dict[str, torch.Tensor], dict[str, torch.Tensor]]:
-        """Second moments and means of every layer, from the stored rows."""
-        import torch
-
-        moments = {n: torch.zeros(w, w, dtype=torch.float64) for n, w in self.about["widths"].items()}
-        means = {MEAN + n: torch.zeros(w, dtype=torch.float64) for n, w in self.about["widths"].items()}
-        squares = dict.fromkeys(self.about["widths"], 0.0)
-        for block in range(self._blocks):
-            for name, kept in self._read(block).items():
-                moments[name] += (kept.T @ kept).double() / len(self)
-                means[MEAN + name] += kept.double().sum(dim=0) / len(self)
-                squares[name] += float((kept.double() ** 2).sum()) / len(self)
-        means |= {SQUARE + n: torch.tensor([value], dtype=torch.float64) for n, value in squares.items()}
-        return moments, means
+            sums[BLOCKS] = torch.tensor(block + 1)
+            whole = block + 1 < self._blocks  # what is added to stays in float64
+            put(self._moments_file, save(sums if whole else {n: v.float() for n, v in sums.items()}))
 
     def stationarity(self) -> Stationarity:
         """‖∇J‖ beside the norm of a typical row's gradient, both estimated from what is stored: a projection keeps norms on
         average. Weight decay is not part of it."""
-        held = self._tensors(self._moments_file)
+        self._check_complete()
+        held = self._sums()
         gradient = sum(float((v**2).sum()) for name, v in held.items() if name.startswith(MEAN))
         typical = sum(float(v) for name, v in held.items() if name.startswith(SQUARE))
-        return stationarity(gradient**0.5, typical**0.5, len(self))
+        return stationarity(gradient**0.5, typical**0.5, len(self), float(held[LOSS]), self.about["constant"])
 
     @cached_property
     def _moments(self) -> dict[str, torch.Tensor]:
-        if self._few:
-            return self._form_moments()[0]
-        return {n: v for n, v in self._tensors(self._moments_file).items() if not n.startswith((MEAN, SQUARE))}
+        return {n.removeprefix(MOMENTS): v.double() for n, v in self._sums().items() if n.startswith(MOMENTS)}
+
+    def _check_complete(self) -> None:
+        if not self.complete:
+            raise InvalidInput(f"the store in {self.folder} is not complete; {AGAIN}", code="missing")
+
+    def _sums(self) -> dict[str, torch.Tensor]:
+        return self._tensors(self._moments_file)
 
     def search(
         self, net: Network, queries: Batch, *, damping: float = DAMPING, targets: Sequence[str] | None = None
     ) -> Influences:
         """The influence of every stored row on every query, from k numbers a row; the training rows are not touched.
 
-        `damping` is relative to the mean eigenvalue of each layer's second moments. Divide by the root of `self_influence`
+        `damping` is relative to the mean eigenvalue of each layer's matrix. Divide by the root of `self_influence`
         to compare long rows with short ones.
         """
         import torch
 
         asked = check_rows(queries, "queries")
-        if not self.complete:
-            raise InvalidInput(f"the store in {self.folder} is not complete; {AGAIN}", code="missing")
+        self._check_complete()
         if model_digest(net) != self.about["model"]:
             raise InvalidInput(
                 "the store was built with other weights or layers; give the model that it was built with", code="conflict"
@@ -308,6 +303,7 @@ class GradientStore:
         """φᵢᵀ(moments + λ)⁻¹φᵢ of every row (N,): how much it moves the model about itself; long and odd rows do most."""
         import torch
 
+        self._check_complete()
         inverses = {
             name: torch.linalg.inv(m + max(damping * float(m.diagonal().mean()), 1e-30) * torch.eye(len(m))).float()
             for name, m in self._moments.items()
@@ -346,6 +342,11 @@ class GradientStore:
             raise InvalidInput(f"{file} cannot be read: {error}; delete it, and {AGAIN}", code="unreadable") from None
 
 
+def _add(sums: dict[str, torch.Tensor], name: str, value: torch.Tensor) -> None:
+    """Add to a sum, on the CPU, or begin it."""
+    sums[name] = sums[name] + value.cpu() if name in sums else value.cpu().contiguous()
+
+
 def _check_sizes(path: Path, net: Network, rows: int, widths: Mapping[str, int], half: bool) -> None:
     """Refuse, before anything is written or held, what does not fit."""
     numbers, squares = sum(widths.values()), sum(width**2 for width in widths.values())
@@ -359,7 +360,7 @@ def _check_sizes(path: Path, net: Network, rows: int, widths: Mapping[str, int],
             code="too-many",
         )
     there = next(folder for folder in (path, *path.absolute().parents) if folder.exists())
-    free, needed = shutil.disk_usage(there).free, (2 if half else 4) * rows * numbers
+    free, needed = shutil.disk_usage(there).free, (2 if half else 4) * rows * numbers + 4 * squares
     if needed > free and not (path / "store.json").exists():
         raise InvalidInput(
             f"{rows:,} rows of {numbers:,} numbers take {needed / 1e9:.1f} GB and {there} has {free / 1e9:.1f} GB left; "

@@ -8,14 +8,16 @@ $$\Lambda = \mathbb E\big[(Q_S^\top G\, Q_A)^2\big], \qquad
   (H + \lambda)^{-1} V \approx Q_S \Big(\frac{Q_S^\top V Q_A}{\Lambda + \lambda}\Big) Q_A^\top .$$
 
 Layers are taken to be independent of one another. Queries are preconditioned once; then one pass over the training rows forms
-the gradients of one batch at a time and multiplies them. A network of few parameters gets its whole Gauss–Newton matrix.
+the gradients of one batch at a time and multiplies them. Where it is affordable, nothing of the kind is assumed: the whole
+Gauss–Newton matrix is solved with, in the space of parameters, in that of rows, or by conjugate gradients (`gauss_newton.py`).
+These three give the same answer, so that the cheapest is taken.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -23,6 +25,7 @@ import numpy as np
 from accredit.core import FloatArray, Procedure
 from accredit.errors import InvalidInput, NotConverged
 from accredit.influence.functions import Influences, stationarity
+from accredit.influence.gauss_newton import Dual, Factor, Refined
 from accredit.influence.layers import LayerRecord
 from accredit.influence.losses import Batch, check_rows
 from accredit.influence.network import Network, facts_of, weights_of
@@ -30,8 +33,9 @@ from accredit.influence.network import Network, facts_of, weights_of
 if TYPE_CHECKING:
     import torch
 
-JOINT = 4_000  # parameters up to which the whole Gauss–Newton matrix is formed
-JOINT_DAMPING = 1.0  # of its mean eigenvalue: the best of five factors on two digit networks
+WHOLE_COST = 5e12  # multiplications that the whole matrix may take before EK-FAC alone is the default: some minutes
+USUAL_STEPS = 400  # of preconditioned conjugate gradients at the default damping, for the estimate of their cost
+JOINT_DAMPING = 2.0  # of its mean eigenvalue: chosen on two digit and two news networks, other draws of the benchmark's tasks
 LAYER_DAMPING = 0.1  # of a layer's mean eigenvalue: the usual factor, and the best of five on the same networks
 LABEL_DRAWS = 10  # of labels for every row, where they are too many to list
 
@@ -98,6 +102,16 @@ class Kronecker:
     def solve(self, right: Coordinates) -> Coordinates:
         return {name: v / (self.blocks[name].eigenvalues.flatten() + self.added[name]) for name, v in right.items()}
 
+    def solve_gradients(self, right: Coordinates) -> Coordinates:
+        """The same for gradients in their own coordinates: turned, solved and turned back."""
+        found = {}
+        for name, v in right.items():
+            b = self.blocks[name]
+            q_in, q_out, values = (part.to(v) for part in (b.q_in, b.q_out, b.eigenvalues))
+            turned = q_out.T @ v.reshape(-1, *values.shape) @ q_in
+            found[name] = (q_out @ (turned / (values + self.added[name])) @ q_in.T).flatten(1)
+        return found
+
 
 @dataclass(frozen=True, eq=False)
 class Joint:
@@ -159,44 +173,141 @@ def kronecker(net: Network, train: Batch, damping: float | None = None, seed: in
     return Kronecker(blocks, with_decay, facts | {"damping of each layer": added})
 
 
-def joint(net: Network, train: Batch, damping: float | None = None, seed: int = 0) -> Joint:
-    """Form the whole matrix, averaging over every label there can be (or over several that the model draws), and factor it."""
+def joint(net: Network, factor: Factor, added: float) -> Joint:
+    """Form the whole matrix from its factor, and invert it by Cholesky."""
     import torch
 
     total = torch.zeros((net.parameters, net.parameters), dtype=torch.float64, device=net.device)
-    shape = Joint(total, tuple(layer.name for layer in net.layers), {})
-    rows = check_rows(train)
-    for seen in net.fisher(train, seed, LABEL_DRAWS):
-        g = dict(shape.coordinates(seen))["all"]
-        total += (g.T @ g).double() / rows
-    added = JOINT_DAMPING * float(total.trace()) / net.parameters if damping is None else damping
-    total.diagonal().add_(added + net.weight_decay)
-    factor, failed = torch.linalg.cholesky_ex(total)
+    names = tuple(layer.name for layer in net.layers)
+    for batch in factor.batches:
+        g = torch.cat([batch[name].gradients().flatten(2) for name in names], dim=2).flatten(0, 1).double()
+        total += g.T @ g / factor.rows
+    total.diagonal().add_(added)
+    triangle, failed = torch.linalg.cholesky_ex(total)
     if int(failed):
-        raise NotConverged(f"the Gauss–Newton matrix cannot be factored with damping {added:g}; give a larger damping=")
-    facts = {"curvature": "Gauss–Newton, whole", "damping": added}
-    return Joint(factor, shape.layers, facts)
+        raise NotConverged(f"the Gauss–Newton matrix cannot be factored with {added:g} added to it; give a larger damping=")
+    return Joint(triangle, names, {})
 
 
-def fit(net: Network, train: Batch, curvature: str, damping: float | None, seed: int) -> FittedCurvature:
-    """The whole matrix where it is small enough, else EK-FAC; or the one that is asked for."""
+def dual(factor: Factor, added: float) -> Dual:
+    """Form the inner products of all rows and labels, and invert them by Cholesky."""
+    import torch
+
+    gram = factor.gram()
+    gram.diagonal().add_(factor.rows * added)
+    triangle, failed = torch.linalg.cholesky_ex(gram)
+    if int(failed):
+        raise NotConverged(f"the dual matrix cannot be factored with {added:g} added to it; give a larger damping=")
+    return Dual(factor, triangle, added)
+
+
+def refined(net: Network, factor: Factor, added: float, train: Batch, seed: int) -> Refined:
+    """EK-FAC with the same damping, as the preconditioner of conjugate gradients."""
+    near = kronecker(net, train, added - net.weight_decay, seed)
+    return Refined(factor, near.solve_gradients, added)
+
+
+CURVATURES = {
+    "joint": "Gauss–Newton, whole",
+    "dual": "Gauss–Newton, whole, in the space of rows",
+    "cg": "Gauss–Newton, whole, by conjugate gradients on EK-FAC",
+    "ekfac": "EK-FAC",
+}
+
+
+PASSES = {"joint": 2, "dual": 2, "cg": 4, "ekfac": 3}  # over the training rows: to fit a curvature, and to multiply
+
+
+@dataclass(frozen=True)
+class SolvingCost:
+    """What one way to solve takes, estimated before anything is allocated."""
+
+    multiplications: float
+    bytes: float
+
+
+def costs(net: Network, train: Batch, queries: int) -> dict[str, SolvingCost]:
+    """Of the three ways to solve with the whole Gauss–Newton matrix; the longest row says how often a layer is used.
+
+    >>> import torch
+    >>> from accredit.influence.network import network
+    >>> data = {"x": torch.ones(9, 3), "labels": torch.ones(9).long()}
+    >>> found = costs(network(torch.nn.Linear(3, 2), loss="classification"), data, queries=4)
+    >>> min(found, key=lambda name: found[name].multiplications)
+    'joint'
+    """
+    n, p = check_rows(train), net.parameters
+    mask = train.get("attention_mask")
+    longest = 0 if mask is None else int(mask.reshape(n, -1).sum(dim=1).argmax())
+    first = next(net.fisher({name: value[longest : longest + 1] for name, value in train.items()}, 0, LABEL_DRAWS))
+    k = next(iter(first.values())).g.shape[1]
+    sizes = [(s.a.shape[1], s.a.shape[2], s.g.shape[3]) for s in first.values()]  # places, inputs, outputs
+    held = net.layers[0].weight.element_size() * n * sum(t * (i + k * o) for t, i, o in sizes)
+    nk = n * k
+    pairs = sum(t * t * (n * n * i + nk * nk * o) for t, i, o in sizes) / 2
+    once = n * queries * sum(t * o * (i + k) for t, i, o in sizes)
+    right = 8.0 * queries * p
+    return {
+        "joint": SolvingCost(nk * p * p + p**3 / 3 + queries * p * p, held + 16.0 * p * p + right),
+        "dual": SolvingCost(pairs + nk**3 / 3 + queries * nk * nk + 4 * once, held + 16.0 * nk * nk + 3 * right),
+        "cg": SolvingCost(2 * USUAL_STEPS * once, held + 6 * right),
+    }
+
+
+def choose(net: Network, train: Batch, queries: int) -> tuple[str, str]:
+    """The cheapest way to solve with the whole matrix that fits, else EK-FAC; and why."""
+    known = costs(net, train, queries)
+    fitting = {name: cost for name, cost in known.items() if cost.bytes <= net.memory}
+    if not fitting:
+        least = min(cost.bytes for cost in known.values())
+        return "ekfac", f"the whole matrix needs {least / 1e9:.2g} GB and memory allows {net.memory / 1e9:.2g} GB"
+    best = min(fitting, key=lambda name: fitting[name].multiplications)
+    taken = f"about {fitting[best].multiplications:.0e} multiplications"
+    if fitting[best].multiplications > WHOLE_COST:
+        return "ekfac", f"the whole matrix takes {taken}; write curvature={best!r}"
+    return best, f"the cheapest of {', '.join(fitting)}: {taken}"
+
+
+def fit(net: Network, train: Batch, curvature: str, damping: float | None, seed: int, queries: int) -> FittedCurvature:
+    """The curvature that is asked for, or the cheapest that is whole, fitted to the training rows."""
     if damping is not None and not 0 <= damping < math.inf:
         raise InvalidInput(
             f"damping must be a number from 0 on, or None for the default, got {damping!r}", argument="damping", code="range"
         )
-    if curvature not in ("auto", "joint", "ekfac"):
+    if curvature not in ("auto", *CURVATURES):
         raise InvalidInput(
-            f"curvature {curvature!r} is unknown; choose auto, joint or ekfac", argument="curvature", code="unknown"
+            f"curvature {curvature!r} is unknown; choose auto, {', '.join(CURVATURES)}", argument="curvature", code="unknown"
         )
-    if curvature == "joint" and 8 * net.parameters**2 > net.memory:
+    chosen, why = choose(net, train, queries) if curvature == "auto" else (curvature, "asked for")
+    if chosen == "ekfac":
+        found = kronecker(net, train, damping, seed)
+        return replace(found, facts=found.facts | {"chosen because": why})
+    needed = costs(net, train, queries)[chosen].bytes
+    if needed > net.memory:
         raise InvalidInput(
-            f"the Gauss–Newton matrix of {net.parameters:,} parameters takes {8e-9 * net.parameters**2:.1f} GB and memory "
-            f"allows {net.memory / 1e9:.1f} GB; write curvature='ekfac', or name some layers=[…]",
+            f"curvature={chosen!r} of {net.parameters:,} parameters and {check_rows(train):,} rows takes about "
+            f"{needed / 1e9:.2g} GB and memory allows {net.memory / 1e9:.2g} GB; write curvature='ekfac', name some "
+            "layers=[…], or raise memory",
             argument="curvature",
             code="too-many",
         )
-    whole = curvature == "joint" or (curvature == "auto" and net.parameters <= JOINT)
-    return (joint if whole else kronecker)(net, train, damping, seed)
+    factor = Factor.of(net, train, seed, LABEL_DRAWS)
+    extra = JOINT_DAMPING * factor.trace() / net.parameters if damping is None else damping
+    added = extra + net.weight_decay
+    if not added > 0:
+        raise InvalidInput(
+            "damping and weight_decay are 0, and the Gauss–Newton matrix of a network is singular; leave damping out",
+            argument="damping",
+            code="range",
+        )
+    solve: dict[str, Callable[[], Joint | Dual | Refined]] = {
+        "joint": lambda: joint(net, factor, added),
+        "dual": lambda: dual(factor, added),
+        "cg": lambda: refined(net, factor, added, train, seed),
+    }
+    solved = solve[chosen]()
+    solved.facts.update({"curvature": CURVATURES[chosen], "damping": extra, "chosen because": why})
+    return solved
 
 
 def network_influence(
@@ -216,10 +327,13 @@ def network_influence(
 
     `on_mean` asks about the mean loss of all queries instead, for the memory of one.
 
-    `curvature` is "joint" (the whole Gauss–Newton matrix), "ekfac", or "auto": joint up to 4,000 parameters. `damping` needs no
-    search: None takes the mean eigenvalue (joint), or a tenth of each layer's (EK-FAC). EK-FAC costs three passes over the
-    training rows and rows × queries × parameters products. The certificate reports ‖∇J‖ beside the norm of a typical row's
-    gradient: influence assumes that θ is a minimum; `stationary` is false where it is not nearly one.
+    `curvature` says how the whole Gauss–Newton matrix is solved with: "joint" (P² memory), "dual" (in the space of rows and
+    labels, (N·K)²) or "cg" (conjugate gradients, preconditioned by EK-FAC), all with the same answer; or "ekfac" in its place.
+    "auto" takes the cheapest of the three that fits in memory, and EK-FAC where that would take minutes; the certificate names
+    it and says why. `damping` needs no search: None takes twice the mean eigenvalue (whole), or a tenth of each layer's
+    (EK-FAC). EK-FAC costs three passes over the training rows and rows × queries × parameters products. The certificate
+    reports ‖∇J‖ beside the norm of a typical row's gradient: influence assumes that θ is a minimum; `stationary` is false
+    where it is not nearly one.
 
     >>> import torch
     >>> from accredit.influence.network import network
@@ -241,12 +355,13 @@ def network_influence(
             code="shape",
         )
     net.check_memory(len(usual))
-    curved = fit(net, train, curvature, damping, seed)
+    curved = fit(net, train, curvature, damping, seed, len(usual))
     right = _solve_queries(net, curved, queries, asked if on_mean else None)
     matrix = np.zeros((count, len(usual)))
     mean = curved.turn({layer.name: net.weight_decay * weights_of(layer) for layer in net.layers})
-    squares = 0.0
-    for rows, _, seen in net.passes(train):
+    squares = loss = 0.0
+    for rows, losses, seen in net.passes(train):
+        loss += float(losses.double().sum()) / count
         for name, g in curved.coordinates(seen):
             matrix[rows] += (g @ right[name]).cpu().numpy()
             mean[name] = mean[name] + g.sum(dim=0, keepdim=True) / count
@@ -256,7 +371,8 @@ def network_influence(
     if averaged:
         matrix -= matrix.mean(axis=0)
     norm = math.sqrt(sum(float((m.double() ** 2).sum()) for m in mean.values()))
-    facts = curved.facts | facts_of(net) | stationarity(norm, math.sqrt(squares), count) | {"averaged": averaged, "seed": seed}
+    settled = stationarity(norm, math.sqrt(squares), count, loss, net.constant_loss(train))
+    facts = curved.facts | facts_of(net) | settled | {"averaged": averaged, "seed": seed}
     return Influences(players, asked_for, matrix / count, Procedure("influence", str(facts["curvature"])), facts)
 
 

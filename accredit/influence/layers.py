@@ -55,6 +55,20 @@ class LayerRecord:
         return torch.einsum("nto,nti->noi", self.g, self.a)
 
 
+@dataclass(frozen=True, eq=False)
+class OutcomeRecord:
+    """What one layer saw in one batch, and what it was told for each of K labels that there can be, or that were drawn."""
+
+    a: torch.Tensor  # (rows, places, inputs)
+    g: torch.Tensor  # (rows, K, places, outputs)
+
+    def gradients(self) -> torch.Tensor:
+        """The gradient of every row and label: (rows, K, outputs, inputs)."""
+        import torch
+
+        return torch.einsum("nkto,nti->nkoi", self.g, self.a)
+
+
 def track_layers(
     model: torch.nn.Module, layers: Sequence[str] | None = None, *, embeddings: bool = False, widest: int | None = None
 ) -> tuple[tuple[Layer, ...], tuple[str, ...]]:

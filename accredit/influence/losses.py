@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+import numpy as np
+
 from accredit.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -36,6 +38,10 @@ class Loss(Protocol):
         """All labels there can be, each with its weight (rows,), so that the average is exact; None: too many to list."""
         ...
 
+    def constant(self, labels: torch.Tensor) -> float:
+        """The mean loss of rows with these labels under the best answer that looks at none of them."""
+        ...
+
 
 @dataclass(frozen=True)
 class Classification:
@@ -56,6 +62,9 @@ class Classification:
             return None
         chances = torch.softmax(answers.detach(), dim=1)
         return [(torch.full_like(labels, c), chances[:, c]) for c in range(answers.shape[1])]
+
+    def constant(self, labels: torch.Tensor) -> float:
+        return _entropy(labels)
 
 
 @dataclass(frozen=True)
@@ -81,6 +90,10 @@ class RegressionLoss:
             return None
         aside = 0.5**0.5 * torch.eye(said.shape[1]).to(said)  # one standard deviation off in one number
         return [((said + step).reshape(labels.shape), torch.ones_like(said[:, 0])) for step in aside]
+
+    def constant(self, labels: torch.Tensor) -> float:
+        flat = labels.double().reshape(len(labels), -1)
+        return float(((flat - flat.mean(dim=0)) ** 2).sum(dim=1).mean())
 
 
 @dataclass(frozen=True)
@@ -111,6 +124,11 @@ class NextTokens:
 
     def outcomes(self, answers: torch.Tensor, labels: torch.Tensor) -> Sequence[tuple[torch.Tensor, torch.Tensor]] | None:
         return None
+
+    def constant(self, labels: torch.Tensor) -> float:
+        judged = labels[:, 1:]
+        each = _entropy(judged[judged != IGNORED])
+        return each if self.mean else each * float((judged != IGNORED).sum()) / len(labels)
 
 
 LOSSES: dict[str, Loss] = {
@@ -175,6 +193,18 @@ def pick(data: Batch, rows: slice | Sequence[int], device: torch.device) -> dict
         wide = part["attention_mask"].shape[1]
         part = {n: v[:, :used] if v.dim() == 2 and v.shape[1] == wide else v for n, v in part.items()}
     return {name: value.to(device) for name, value in part.items()}
+
+
+def _entropy(labels: torch.Tensor) -> float:
+    """Of the shares of every label: the loss of an answer that states just these.
+
+    >>> import torch
+    >>> round(_entropy(torch.tensor([0, 0, 1, 1])), 3)  # ln 2
+    0.693
+    """
+    counts = np.unique(labels.cpu().numpy(), return_counts=True)[1]
+    shares = counts / max(1, labels.numel())
+    return float(-(shares * np.log(shares)).sum())
 
 
 def _draw_classes(answers: torch.Tensor, generator: torch.Generator) -> torch.Tensor:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 from accredit.checks import needs
 from accredit.errors import InvalidInput, NotConverged
-from accredit.influence.layers import Layer, LayerRecord, expected_gradients, row_gradients, track_layers
+from accredit.influence.layers import Layer, LayerRecord, OutcomeRecord, expected_gradients, row_gradients, track_layers
 from accredit.influence.losses import Batch, Loss, check_rows, loss_named, pick
 from accredit.models.precision import check_precision
 
@@ -51,6 +51,11 @@ class Network:
     def device(self) -> torch.device:
         return self.layers[0].weight.device
 
+    def constant_loss(self, data: Batch) -> float | None:
+        """The mean loss of the best answer that looks at no row; None where the loss was written elsewhere and does not say."""
+        said = getattr(self.loss, "constant", None)
+        return None if said is None else float(said(data["labels"]))
+
     def check_memory(self, queries: int) -> None:
         """Refuse what would not fit: queries and one batch of row gradients, twice over while they are multiplied."""
         largest = max(layer.parameters for layer in self.layers)
@@ -84,22 +89,22 @@ class Network:
                 if self.watch:
                     self.watch(len(losses))
 
-    def fisher(self, data: Batch, seed: int, draws: int) -> Iterator[dict[str, LayerRecord]]:
-        """Gradients whose squares add up to the Fisher matrix of all rows: of every label there can be, or of drawn ones."""
+    def fisher(self, data: Batch, seed: int, draws: int) -> Iterator[dict[str, OutcomeRecord]]:
+        """Batch by batch, gradients whose squares add up to the Fisher matrix: of all labels there can be, or of drawn ones."""
+        import torch
+
+        generator = torch.Generator().manual_seed(seed)
         with evaluating(self.model):
             for start in range(0, check_rows(data), self.batch_size):
                 part = pick(data, slice(start, start + self.batch_size), self.device)
                 exact = expected_gradients(self.model, self.layers, self.loss, part)
                 if exact is None:
-                    break
-                yield from exact
+                    drawn = (row_gradients(self.model, self.layers, self.loss, part, generator)[1] for _ in range(draws))
+                    exact = ({n: LayerRecord(s.a, s.g / draws**0.5) for n, s in seen.items()} for seen in drawn)
+                told = list(exact)
+                yield {n: OutcomeRecord(s.a, torch.stack([one[n].g for one in told], dim=1)) for n, s in told[0].items()}
                 if self.watch:
                     self.watch(check_rows(part))
-            else:
-                return
-        for draw in range(draws):
-            for _, _, seen in self.passes(data, draw=seed + draw):
-                yield {name: LayerRecord(s.a, s.g / draws**0.5) for name, s in seen.items()}
 
 
 @contextmanager

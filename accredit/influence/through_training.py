@@ -46,7 +46,7 @@ SMALL_EPS = 1e-3  # of Adam, below which tiny gradients make steps as large as o
 KINKED = ("ReLU", "ReLU6", "LeakyReLU", "PReLU", "RReLU", "Hardtanh", "Hardswish", "Threshold", "MaxPool1d", "MaxPool2d")
 
 
-class Verdict(Enum):
+class SmoothnessVerdict(Enum):
     """Whether the derivative predicts what training again gives."""
 
     SMOOTH = "smooth"
@@ -71,11 +71,11 @@ class Smoothness:
         return max(self.agreement)
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> SmoothnessVerdict:
         beyond = self.agreement[self.reach] - SMOOTH_AGREEMENT
         if abs(beyond) < STANDARD_ERRORS * self.stderr:
-            return Verdict.CANNOT_TELL
-        return Verdict.SMOOTH if beyond >= 0 else Verdict.NOT_SMOOTH
+            return SmoothnessVerdict.CANNOT_TELL
+        return SmoothnessVerdict.SMOOTH if beyond >= 0 else SmoothnessVerdict.NOT_SMOOTH
 
 
 def training_influence(
@@ -89,13 +89,15 @@ def training_influence(
     seed: int = 0,
     names: Sequence[str] | None = None,
     targets: Sequence[str] | None = None,
+    trained: torch.nn.Module | None = None,
 ) -> Influences:
     """Differentiate outputs at the queries through the whole training run, and refuse where training is not smooth.
 
     `output` is the loss, or the margin log p/(1 − p) of the right class. Positive means that the row helps. Costs as much
     as a few trainings for 50 queries, and 6·`directions` trainings for the certificate, run side by side: the
     agreement between derivative and retraining with weights moved by 1, 10 and 100 % of `reach`. `reach=1` asks for scores
-    that hold when half of the rows leave, `reach=0.1` for single rows and few of them.
+    that hold when half of the rows leave, `reach=0.1` for single rows and few of them. Give the model that you have as
+    `trained`, and a run that does not end with its weights is refused.
 
     >>> import torch
     >>> from accredit.influence import training_run
@@ -111,9 +113,11 @@ def training_influence(
     asked = check_rows(queries, "queries")
     _check_question(run, output, reach, directions)
     _check_memory(run, asked, memory)
+    if trained is not None:
+        run.check_trained(trained)
     slope = derivative(run, queries, output)
     smoothness = measure_smoothness(run, queries, output, slope, reach=reach, directions=directions, seed=seed)
-    if smoothness.verdict is Verdict.NOT_SMOOTH:
+    if smoothness.verdict is SmoothnessVerdict.NOT_SMOOTH:
         raise InvalidInput(refusal(run, smoothness), argument="run", code="refuted")
     return Influences(
         tuple(names) if names is not None else tuple(f"row {i}" for i in range(run.rows)),

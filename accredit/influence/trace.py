@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from enum import Enum
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, cast
@@ -33,8 +33,10 @@ if TYPE_CHECKING:
 SATURATED = 0.99  # probability of the answer, above which hardly any gradient is left of the text that taught it
 UNSAID = 0.001  # probability of the answer, below which the model cannot be said to say it
 CHARACTERS_KEPT = 2000  # characters of a text that are kept beside its gradient
-BYTES_PER_TEXT = 45_000  # of numbers, where the caller names no side; with words and second moments below 50 KB
+BYTES_PER_TEXT = 48_000  # of the store, where the caller names no side; with the names of layers in its files below 50 KB
 KIND, TRACE_FORMAT = "trace", 2  # of the JSON
+BASE = "base"  # the folder of gradients at the model before it learned the texts, within that of the others
+AND_BASE = "; added to the same at the model before it learned the texts, both in units of their spread"
 Chat = Sequence[Mapping[str, str]]  # messages, each with its role and content
 TrainingText = str | tuple[str, str] | Chat  # all learned; a prompt and the completion that was; a chat
 TOKENS_AT_MOST = 1024  # tokens of a text, where neither the model nor the caller says otherwise
@@ -244,6 +246,7 @@ def trace(
     layers: Sequence[str] | None = None,
     longest: int | None = None,
     side: int | None = None,
+    base: transformers.PreTrainedModel | None = None,
     relative: bool = True,
     batch_size: int = 16,
     memory: float = MEMORY_BYTES,
@@ -256,7 +259,10 @@ def trace(
     in `folder`, where later calls find them, and a broken call goes on; without it they are formed anew. Once the folder is
     filled, `train_texts=None` asks it alone: no training text is read. `relative` divides every text's score by the root of its
     influence on itself, so that long or odd texts do not come first for every answer. Embeddings count among the layers.
-    The store takes at most 50 KB for each text, unless `side` says how many numbers a layer keeps (their root).
+    The store takes at most 50 KB for each text, `base` included, unless `side` gives the root of the numbers kept of a layer.
+
+    `base` is the model before it learned the texts. What is known by heart leaves little gradient; before, it left much. So
+    scores at both are added, each in units of its spread over the texts (`python -m benchmarks.trace` measures what it brings).
 
     A training text is a string, all of which was learned; a pair (prompt, completion), of which the completion was; or a chat,
     a list of {"role": …, "content": …}, of which the assistant's words were, as the tokenizer's chat template writes them. The
@@ -280,29 +286,39 @@ def trace(
     longest = longest or _longest(model)
     query, pieces, first = encode_question(tokenizer, prompt, answer, longest)
     asked = shown_text(prompt)
-    net = network(model, loss=NextTokens(), layers=layers, embeddings=True, batch_size=batch_size, memory=memory)
+    look = partial(network, loss=NextTokens(), embeddings=True, batch_size=batch_size, memory=memory)
+    nets = [look(model, layers=layers), *([] if base is None else [look(base)])]
+    found = []
     with tempfile.TemporaryDirectory() if folder is None else nullcontext(str(folder)) as place:
+        data, cut = (None, 0) if train_texts is None else encode_texts(tokenizer, train_texts, longest)
+        stores = []
+        for net, held in zip(nets, (Path(place), Path(place) / BASE), strict=False):
+            if train_texts is None or data is None:
+                stores.append(_open_store(None if folder is None else held))
+                continue
+            fine = side_for(nets, train_texts) if side is None else side
+            stores.append(GradientStore.build(held, net, data, side=fine, half=side is None, seed=seed, watch=watch))
+        store = stores[0]
         if train_texts is None:
-            store, texts, cut = _open_store(folder)
+            texts, cut = _texts_in(store)
             in_part = sum(len(text) >= CHARACTERS_KEPT for text in texts)
         else:
-            data, cut = encode_texts(tokenizer, train_texts, longest)
-            fine = side_within(net, BYTES_PER_TEXT) if side is None else side
-            store = GradientStore.build(place, net, data, side=fine, half=side is None, seed=seed, watch=watch)
             texts, in_part = tuple(map(shown_text, train_texts)), 0
             _keep(store, texts, cut)
-        by_token = store.search(net, query).matrix  # (N, tokens)
-        own = np.sqrt(np.maximum(store.self_influence(), 1e-30)) if relative else np.ones(len(store))
+        for one, net in zip(stores, nets, strict=True):
+            own = np.sqrt(np.maximum(one.self_influence(), 1e-30)) if relative else np.ones(len(one))
+            found.append(one.search(net, query).matrix / own[:, None])  # (N, tokens)
         settled = store.stationarity()
-    losses = np.concatenate([losses.cpu().numpy() for _, losses, _ in net.passes(query)])
-    by_token = by_token / own[:, None]
+    by_token = found[0] if base is None else add_in_spreads(found)
+    losses = np.concatenate([losses.cpu().numpy() for _, losses, _ in nets[0].passes(query)])
     probability = float(np.exp(-losses.sum()))
     facts: TraceFacts = {
-        "scale": "relative to each text's influence on itself" if relative else "plain",
+        "scale": ("relative to each text's influence on itself" if relative else "plain")
+        + (AND_BASE if base is not None else ""),
         "texts cut": cut,
         "texts known in part": in_part,
         "longest": longest,
-        "numbers kept for each text": int(sum(store.about["widths"].values())),
+        "numbers kept for each text": sum(int(sum(one.about["widths"].values())) for one in stores),
         "saturated": bool(probability > SATURATED),
         "first token not judged": not first,
         **settled,
@@ -311,15 +327,35 @@ def trace(
     return Trace(texts, asked, answer, pieces, by_token.sum(axis=1), by_token, probability, facts)
 
 
-def side_within(net: Network, budget: int) -> int:
-    """The widest projection, up to the usual one, that keeps at most `budget` bytes of a text, at two bytes per number.
+def add_in_spreads(found: Sequence[FloatArray]) -> FloatArray:
+    """Scores of several models added up, (N, tokens) each, in units of the spread of a whole answer's scores over the texts.
+
+    >>> add_in_spreads([np.array([[1.0], [3.0]]), np.array([[10.0], [50.0]])]).ravel()
+    array([1.5, 5.5])
+    """
+    spread = [each / max(float(each.sum(axis=1).std()), 1e-300) for each in found]
+    return np.asarray(np.sum(spread, axis=0))
+
+
+def side_for(nets: Sequence[Network], texts: Sequence[TrainingText]) -> int:
+    """The widest projection with which the gradients at all of these models, and how the texts begin, fit `BYTES_PER_TEXT`."""
+    words = sum(len(shown_text(text)[:CHARACTERS_KEPT].encode()) for text in texts) // len(texts)
+    budget = (BYTES_PER_TEXT - words) // len(nets)
+    return min(side_within(net, budget, len(texts)) for net in nets)
+
+
+def side_within(net: Network, budget: int, texts: int) -> int:
+    """The widest projection, up to the usual one, that keeps at most `budget` bytes of each of so many texts: two for each of
+    its numbers, and its share of every layer's matrix of second moments, of four bytes per number.
 
     >>> import torch
-    >>> side_within(network(torch.nn.Linear(100, 100), loss="classification"), budget=200)
-    10
+    >>> net = network(torch.nn.Linear(100, 100), loss="classification")
+    >>> side_within(net, budget=200, texts=1_000_000), side_within(net, budget=200, texts=100)
+    (9, 7)
     """
     for side in range(PROJECTED_SIDE, 1, -1):
-        if 2 * sum(min(side, layer.inputs) * min(side, layer.outputs) for layer in net.layers) <= budget:
+        kept = [min(side, layer.inputs) * min(side, layer.outputs) for layer in net.layers]
+        if sum(2 * width + 4 * (width**2 + width) / texts for width in kept) <= budget:
             return side
     return 1
 
@@ -332,15 +368,25 @@ def _keep(store: GradientStore, texts: Sequence[str], cut: int) -> None:
         put(file, noted)
 
 
-def _open_store(folder: str | Path | None) -> tuple[GradientStore, tuple[str, ...], int]:
-    """A filled store, how its texts begin, and how many of them were cut."""
+def _open_store(folder: Path | None) -> GradientStore:
+    """A filled store."""
     if folder is None:
         raise InvalidInput(
             "there are neither training texts nor a store; give train_texts=[…], or folder=…",
             argument="train_texts",
             code="missing",
         )
-    store = GradientStore(folder)
+    if folder.name == BASE and not (folder / "store.json").exists():
+        raise InvalidInput(
+            f"{folder.parent} was filled without a base model; leave base out, or give the texts again (train_texts=[…])",
+            argument="base",
+            code="missing",
+        )
+    return GradientStore(folder)
+
+
+def _texts_in(store: GradientStore) -> tuple[tuple[str, ...], int]:
+    """How the texts of a store begin, and how many of them were cut."""
     try:
         kept = read_json_object(store.folder / "texts.json", LIMIT)
         texts, cut = tuple(map(str, kept["texts"])), int(kept["cut"])
@@ -356,7 +402,7 @@ def _open_store(folder: str | Path | None) -> tuple[GradientStore, tuple[str, ..
             argument="train_texts",
             code="conflict",
         )
-    return store, texts, cut
+    return texts, cut
 
 
 def encode_texts(

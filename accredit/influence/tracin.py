@@ -52,7 +52,7 @@ def tracin(
     matrix, used = np.zeros((count, asked)), 0
     try:
         for used, state in enumerate(checkpoints, start=1):
-            net.model.load_state_dict(state)
+            _load(net, state, used)
             rate = 1.0 if rates is None else _rate(rates, used)
             asked_for = _flat(net, queries)
             for rows, _, seen in net.passes(train):
@@ -72,6 +72,19 @@ def tracin(
     players = tuple(names) if names is not None else tuple(f"row {i}" for i in range(count))
     labels = tuple(targets) if targets is not None else tuple(f"query {i}" for i in range(asked))
     return Influences(players, labels, matrix, Procedure("TracIn", settings={"checkpoints": used}), facts)
+
+
+def _load(net: Network, state: Mapping[str, torch.Tensor], number: int) -> None:
+    try:
+        net.model.load_state_dict(state)
+    except (RuntimeError, TypeError, AttributeError) as error:
+        first = next((line.strip() for line in str(error).splitlines()[1:]), str(error))
+        raise InvalidInput(
+            f"checkpoint {number} is not one of this {type(net.model).__name__}: {first:.120}; give state dicts "
+            "of the same module",
+            argument="checkpoints",
+            code="conflict",
+        ) from None
 
 
 def _rate(rates: Sequence[float], used: int) -> float:

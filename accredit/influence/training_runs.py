@@ -24,13 +24,14 @@ from accredit.core import FloatArray
 from accredit.errors import InvalidInput, NotConverged
 from accredit.influence.losses import Batch, Loss, answers_of, check_rows, loss_named, pick
 from accredit.models.precision import check_precision
-from accredit.valuation.torch_training import Recipe
+from accredit.valuation.torch_training import OPTIMIZERS, Recipe
 
 if TYPE_CHECKING:
     import torch
 
     State = tuple[torch.Tensor, ...]  # the weights, then what the optimiser remembers of them: (P,) each
 
+SAME_WEIGHTS = 1e-2  # relative: how far weights may be off for a run to be called the one that made them
 REMEMBERED = {"sgd": 1, "adam": 2, "adamw": 2}  # numbers per weight that an optimiser keeps between steps
 
 
@@ -115,6 +116,28 @@ class TrainingRun:
             for name, value in self._named(self.trained()[0]).items():
                 module.get_parameter(name).copy_(value)
         return module.eval()
+
+    def check_trained(self, model: torch.nn.Module) -> None:
+        """Refuse a model that this run does not end with: another seed, recipe, order of rows or start."""
+        theirs = dict(model.named_parameters())
+        if missing := [name for name, shape in self.shapes.items() if name not in theirs or theirs[name].shape != shape]:
+            raise InvalidInput(
+                f"the model has no parameter {missing[0]} of shape {tuple(self.shapes[missing[0]])}, which this run trains; "
+                "give the model that was trained by it",
+                argument="trained",
+                code="conflict",
+            )
+        ours = self._named(self.trained()[0])
+        off, name = max(
+            (float((theirs[n].detach().to(v) - v).abs().max() / v.abs().max().clamp(min=1e-12)), n) for n, v in ours.items()
+        )
+        if off > SAME_WEIGHTS:
+            raise InvalidInput(
+                f"this run does not end with the weights of the model: {name} is {off:.2g} off. State the same start, recipe, "
+                "batches= and seed as it was trained with, or take run.trained_model()",
+                argument="trained",
+                code="conflict",
+            )
 
     def retrain(self, weights: FloatArray, queries: Batch, output: str = "loss") -> FloatArray:
         """Outputs at the queries (K, T) after training with each of K rows of weights (K, N), all K side by side."""
@@ -229,6 +252,7 @@ def training_run(
     with needs("text", "training a module"):
         import torch
     rows = check_rows(data, "data")
+    _check_recipe(recipe)
     check_precision(model.parameters())
     kept = {name: value.shape for name, value in model.named_parameters() if value.requires_grad}
     if not kept:
@@ -254,7 +278,53 @@ def training_run(
     steps = draw_batches(rows, recipe, check_seed(seed)) if batches is None else tuple(tuple(map(int, b)) for b in batches)
     _check_batches(steps, rows, averaged)
     own = copy.deepcopy(model)
-    return TrainingRun(own, data, recipe, loss_named(loss, model), steps, averaged, int(seed), kept)
+    run = TrainingRun(own, data, recipe, loss_named(loss, model), steps, averaged, int(seed), kept)
+    _check_differentiable(run)
+    return run
+
+
+def _check_recipe(recipe: object) -> None:
+    if not isinstance(recipe, Recipe):
+        raise InvalidInput(
+            f"recipe is a {type(recipe).__name__}; state the training as Recipe(epochs=…, rate=…, optimizer=…). Steps of "
+            f"{', '.join(OPTIMIZERS)} can be differentiated through; those of other optimisers are not known here",
+            argument="recipe",
+            code="type",
+        )
+
+
+def _check_differentiable(run: TrainingRun) -> None:
+    """Refuse, before anything is trained, a loss or a module whose first step has no derivative, or none that says anything."""
+    import torch
+
+    start = run.start()
+    rows = len(set(run.batches[0]))
+    theta = start[0].clone().requires_grad_()
+    try:
+        weights = torch.ones_like(theta[:1]).repeat(run.rows).requires_grad_()
+        after = run.step((theta, *start[1:]), 0, weights)[0]
+        torch.autograd.grad(after.sum(), (theta, weights))
+        run.model.train()
+        part = pick(run.data, list(run.batches[0]), theta.device)
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(run.seed + 1)
+            slope = torch.func.grad(lambda t: run.losses(t, part).sum())(start[0])
+    except (RuntimeError, NotImplementedError) as error:
+        raise InvalidInput(
+            f"a step of training with the loss {run.loss!r:.60} cannot be differentiated twice: "
+            f"{str(error).splitlines()[0]:.120}. Write the loss and the module with torch operations that have "
+            "a second derivative, without .detach(), .item() and numpy; or ask network_influence, which needs first "
+            "derivatives only",
+            argument="loss",
+            code="unsupported",
+        ) from None
+    if not bool(slope.any()):
+        raise InvalidInput(
+            f"the loss {run.loss!r:.60} does not depend on any trained weight in the first batch of {rows} rows: its slope "
+            "is zero. A count of errors has no slope; train with a smooth loss, such as cross-entropy",
+            argument="loss",
+            code="unsupported",
+        )
 
 
 def draw_batches(rows: int, recipe: Recipe, seed: int) -> tuple[tuple[int, ...], ...]:

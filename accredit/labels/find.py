@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from unicodedata import normalize
 
 import numpy as np
 import numpy.typing as npt
@@ -32,16 +33,17 @@ from accredit.labels.out_of_fold import (
     rotate,
 )
 from accredit.labels.predictability import Skill, skill
-from accredit.labels.probability import CONTRADICTED, rate_interval, share_interval, wrong_probability
-from accredit.labels.rate import random_rate
+from accredit.labels.probability import CONTRADICTED, best_cut, rate_interval, share_interval, wrong_probability
+from accredit.labels.rate import RandomRate, random_rate
 from accredit.labels.result import Confusion, Evidence, WrongLabels, with_excerpts
 from accredit.labels.row_views import View, margin
-from accredit.valuation.split import missing
+from accredit.valuation.split import is_number, missing
 
-WANTED = 0.1  # a row less likely wrong than this is not listed, however much it is contradicted
 UNSURE = 0.5  # width of the interval of a precision above which little is known of it
 CANNOT_TELL = "; look at the first rows before you trust the list"
-WORKS = 0.8  # area from which a ranking is worth a list, even where no label is contradicted strongly
+HARD_OR_WRONG = "about {:.1%} of the labels look wrong (up to {:.1%}), unless these rows are only hard: the data cannot tell"
+NEARLY_CLEAN = np.log(400.0)  # log odds of the label in the middle row, from which hardly any label is doubtful
+THIN = 1 / 3  # expected share of a list below which, if no rate is proven, it is no longer than the wrong labels expected
 ROWS_NEEDED = 20  # rows
 ROWS_PER_CLASS = 2.0  # on average, up to which labels are taken for names of rows
 FEWEST_CONFUSED = 2.0  # expected rows from which a confusion is named
@@ -56,17 +58,18 @@ def wrong_labels(
     names: Sequence[str] | None = None,
     annotators: Sequence[str] | None = None,
     excerpts: Sequence[str] | None = None,
-    wanted: float = WANTED,
+    wanted: float | None = None,
     seed: int = 0,
     watch: Callable[[float], None] | None = None,
 ) -> WrongLabels:
     """Find rows whose label is likely wrong, from texts, from features of any encoder, or from both.
 
     Texts are seen as weighted words and parts of words; `features` are further views: one matrix, or several by name. All
-    out-of-fold models together rank the rows and give each label a probability to be wrong. The list holds the rows whose best
-    other class has twice the odds of their label, as long as they are wrong with a probability of `wanted`. If the views say
-    nothing about the labels, nobody is accused. `annotators` says who gave each label; `excerpts` what to show of each row,
-    its text or its first numbers where left out; `watch` is called with the share of the work that is done.
+    out-of-fold models together rank the rows and give each label a probability to be wrong. The list holds the rows of which
+    another class is likelier than their label, as long as they are wrong with a probability of `wanted`; left out, of that
+    which makes the list best by the F-measure to be expected, recall counting twice. If the views say nothing about the labels,
+    nobody is accused. `annotators` says who gave each label; `excerpts` what to show of each row, its text or its first numbers
+    where left out; `watch` is called with the share of the work that is done.
 
     >>> rng = np.random.default_rng(0)
     >>> y = np.arange(200) % 2
@@ -83,9 +86,9 @@ def wrong_labels(
     views = _views(texts, features, len(y))
     rows = row_names(names, len(y))
     by = None if annotators is None else _name(annotators, "annotators", len(y))
-    if not 0 < wanted < 1:
+    if wanted is not None and not 0 < wanted < 1:
         raise InvalidInput(
-            f"wanted is {wanted!r}; it must lie between 0 and 1, for example wanted={WANTED:g}", argument="wanted", code="range"
+            f"wanted is {wanted!r}; it must lie between 0 and 1, for example wanted=0.1", argument="wanted", code="range"
         )
     judged = judge(views, y, None if texts is None else copies_of(texts, y), seed, watch)
     listed = _accuse(judged, y, wanted, by)
@@ -116,9 +119,9 @@ def wrong_labels(
 class Judged:
     """What models that never saw a row say about its label."""
 
-    logs: FloatArray  # (N, C), log probabilities after both looks
+    logs: FloatArray  # (N, C), log probabilities after both looks, as if classes were less unlike in size
     margins: FloatArray  # (N,), log odds of the label against the best other class
-    random_rate: float  # of labels that are wrong at random
+    at_random: RandomRate  # of labels that are wrong at random
     skill: Skill  # of the first look
     evidence: tuple[Evidence, ...]
 
@@ -145,8 +148,7 @@ def judge(
         pooled = pool(first, shares)
         believed = belief(pooled, y)
         again = [out_of_fold(views[name], y, seed, believed, penalties[name], copies, tick) for name in heard]
-    both = (pooled + pool([logs for view in again for logs in view.values()], shares)) / 2
-    both -= np.logaddexp.reduce(both, axis=1, keepdims=True)
+    both = level_classes((pooled + pool([logs for view in again for logs in view.values()], shares)) / 2, y)
     models = {f"{model}, {name}": logs for name in said for model, logs in said[name].items()}
     found = [Evidence(name, area_in_thought(logs, y)) for name, logs in models.items()]
     together = Evidence(TOGETHER, area_in_thought(both, y))
@@ -160,6 +162,20 @@ def judge(
 
 
 TOGETHER = "all models together"
+
+
+def level_classes(logs: FloatArray, y: IntArray) -> FloatArray:
+    """Log probabilities (N, C) without half of what the sizes of the classes say.
+
+    A class that others are written as looks too frequent, and rows of the class that lost them too unlikely to be of it. How
+    much of a difference in size is the world's, and how much comes from wrong labels, is not known: half is left.
+
+    >>> np.exp(level_classes(np.log([[0.8, 0.2]] * 10), np.array([0] * 8 + [1] * 2)))[0].round(2)
+    array([0.67, 0.33])
+    """
+    count = np.maximum(np.bincount(y, minlength=logs.shape[1]), 1)
+    level = logs - np.log(count) / 2
+    return np.asarray(level - np.logaddexp.reduce(level, axis=1, keepdims=True))
 
 
 def area_in_thought(logs: FloatArray, y: IntArray) -> float:
@@ -193,30 +209,41 @@ class _List:
     annotators: tuple[Annotator, ...] = ()
 
 
-def _accuse(judged: Judged, y: IntArray, wanted: float, by: tuple[str, ...] | None) -> _List:
-    """Whose label is wrong with which probability, and who is listed; nobody where the views say nothing."""
+def _accuse(judged: Judged, y: IntArray, wanted: float | None, by: tuple[str, ...] | None) -> _List:
+    """Whose label is wrong with which probability, and who is listed; nobody where the views say nothing.
+
+    Where right labels of hard rows explain all that is seen as well as wrong ones, the rate may be nothing; a list that would
+    mostly accuse right labels then holds no more than the number of wrong ones expected, all of them contradicted.
+    """
     if silent := judged.skill.refusal:
         return _List(f"nobody is accused: {silent}")
     contradicted = float((judged.margins < -CONTRADICTED).mean())
-    rate = (judged.random_rate + max(contradicted, judged.random_rate)) / 2
+    rate = (judged.at_random.rate + max(contradicted, judged.at_random.rate)) / 2
+    if quiet := float(np.median(judged.margins)) >= NEARLY_CLEAN:
+        rate = min(judged.at_random.rate, max(contradicted, 0.5 / len(y)))
     probability = wrong_probability(judged.margins, rate)
     raters: tuple[Annotator, ...] = ()
     if by is not None:
         probability, raters = rate_by_annotator(probability, by)
         rate = float(probability.mean())
-    limit = CONTRADICTED if contradicted or judged.evidence[0].area < WORKS else 0.0
-    listed = np.flatnonzero((judged.margins < -limit) & (probability >= wanted))
-    known = rate_interval(probability)
-    said = f"about {rate:.1%} of the labels look wrong ({known[0]:.1%} to {known[1]:.1%})"
-    if not len(listed):
-        why = "no label looks wrong: none is contradicted by the other rows"
-        verdict = f"{why}; at most about {known[1]:.1%} could be wrong" if not contradicted else f"{said}, but none stands out"
-        return _List(verdict, probability, (), rate, known, annotators=raters)
+    listed = np.flatnonzero((judged.margins < 0) & (probability >= (wanted or best_cut(probability))))
     suspects = listed[np.argsort(-probability[listed], kind="stable")]
+    if wanted is None and not judged.at_random.is_proven and len(suspects) and probability[suspects].mean() < THIN:
+        suspects = suspects[judged.margins[suspects] < -CONTRADICTED][: int(np.ceil(rate * len(y)))]
+    known = rate_interval(probability)
+    if proven := judged.at_random.is_proven:
+        said = f"about {rate:.1%} of the labels look wrong ({known[0]:.1%} to {known[1]:.1%})"
+    else:
+        known = (0.0, known[1])
+        said = f"few of the labels look wrong, if any: up to {known[1]:.1%}" if quiet else HARD_OR_WRONG.format(rate, known[1])
+    if not len(suspects):
+        why = "no label looks wrong: none is contradicted by the other rows"
+        verdict = f"{why}; at most about {known[1]:.1%} could be wrong" if not contradicted else f"{said}; none stands out"
+        return _List(verdict, probability, (), rate, known, annotators=raters)
     precision = float(probability[suspects].mean())
     low, high = share_interval(probability[suspects])
-    low, high = min(low, precision), max(high, precision)
-    verdict = f"{said}; of the {len(suspects)} listed about {precision:.0%} should be"
+    low, high = min(low, precision) if proven else 0.0, max(high, precision)
+    verdict = f"{said}; of the {len(suspects)} listed, about {precision:.0%} should really be wrong"
     if high - low > UNSURE:
         verdict += CANNOT_TELL
     return _List(verdict, probability, tuple(suspects.tolist()), rate, known, precision, (low, high), raters)
@@ -326,7 +353,8 @@ def _codes(labels: Sequence[object] | npt.NDArray[np.generic]) -> tuple[IntArray
     classes, y = np.unique(words, return_inverse=True)
     if len(words) < ROWS_NEEDED or len(classes) < 2:
         raise InvalidInput(
-            f"{len(words)} labels of {len(classes)} classes; at least {ROWS_NEEDED} rows of two classes are needed",
+            f"{len(words)} labels of {len(classes)} {'class' if len(classes) == 1 else 'classes'}; at least {ROWS_NEEDED} "
+            "rows of two classes are needed",
             argument="labels",
             code="range",
         )
@@ -353,15 +381,25 @@ def _spellings(classes: Sequence[str]) -> tuple[str, ...]:
 
     >>> _spellings(["Yes", "no", "yes "])
     ("the classes 'Yes' and 'yes ' differ in writing only; if they are one class, write them alike",)
+    >>> _spellings(["0", "no"])
+    ("some labels are numbers, as '0', and some words, as 'no'; if they mean the same, write them alike",)
     """
     alike: dict[str, list[str]] = {}
     for name in classes:
-        plain = name.strip().casefold()
+        plain = normalize("NFKC", name).strip().casefold()
         alike.setdefault(plain.removesuffix(".0"), []).append(name)
-    return tuple(
+    said = tuple(
         f"the classes {' and '.join(map(repr, same))} differ in writing only; if they are one class, write them alike"
         for same in alike.values()
         if len(same) > 1
+    )
+    numeric = [name for name in classes if is_number(name)]
+    if not 0 < len(numeric) < len(classes):
+        return said
+    word = next(name for name in classes if not is_number(name))
+    return (
+        *said,
+        f"some labels are numbers, as {numeric[0]!r}, and some words, as {word!r}; if they mean the same, write them alike",
     )
 
 

@@ -24,8 +24,8 @@ class Skill:
     """How much better the labels are predicted from the other rows than by how frequent the classes are.
 
     The share of right answers cannot say it: it hardly rises where one class has nearly all rows. The gain is one of log
-    probability, a proper score; and of the rows that look most like a class, as many as it has, more are of that
-    class than chance would bring, which shows even a class of very few rows.
+    probability, a proper score. Even a class of very few rows, or one full of wrong labels, shows in order: of the rows that
+    look most like it, as many as it has, more are of it than chance would bring, or its rows look more like it than others.
     """
 
     gain: float  # in log probability, mean over rows
@@ -70,8 +70,19 @@ def skill(logs: FloatArray, y: IntArray) -> Skill:
         float((logs.argmax(axis=1) == y).mean()),
         float(frequent.max()),
         len(y),
-        min(1.0, int((count > 0).sum()) * min(_hit_by_chance(logs[:, k], y == k) for k in np.flatnonzero(count))),
+        min(1.0, 2 * int((count > 0).sum()) * min(_order_by_chance(logs[:, k], y == k) for k in np.flatnonzero(count))),
     )
+
+
+def _order_by_chance(score: FloatArray, inside: BoolArray) -> float:
+    """The chance of the likelier of two signs that rows inside have high scores: among the highest, and by all ranks (the test
+    of Mann and Whitney)."""
+    from scipy.stats import mannwhitneyu
+
+    if inside.all():
+        return 1.0
+    ranks = mannwhitneyu(score[inside], score[~inside], alternative="greater", method="asymptotic").pvalue
+    return min(_hit_by_chance(score, inside), float(ranks))
 
 
 def _hit_by_chance(score: FloatArray, inside: BoolArray) -> float:

@@ -17,6 +17,8 @@ What annotators confuse, and rows that are hard to label, count as doubtful, so 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from scipy.special import expit
 
@@ -28,18 +30,34 @@ DOUBT_PRIOR = (0.3, 10.0)
 SOFTER = 0.75  # by how much less sure doubtful labels follow the model
 MOST_NUMBERS = 2_000_000  # rows × classes by which the likelihood is judged
 LOG_OF_NOTHING = -1e6  # the logarithm of nothing, with which one can still multiply
+PROOF = 2.0  # log likelihood that a rate must gain over none, that of two standard errors
+NO_RATE = -12.0  # stands for none among the numbers without bounds
 
 
-def random_rate(logs: FloatArray, y: IntArray) -> float:
-    """The share of labels that are wrong at random, by out-of-fold `logs` (N, C).
+@dataclass(frozen=True)
+class RandomRate:
+    """The share of labels that are wrong at random, and whether there need be any."""
+
+    rate: float
+    gain: float  # in log likelihood, over no label being wrong at random
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether rows that are hard, but rightly labelled, do not explain the labels nearly as well."""
+        return self.gain > PROOF
+
+
+def random_rate(logs: FloatArray, y: IntArray) -> RandomRate:
+    """The share of labels that are wrong at random, by out-of-fold `logs` (N, C), and what it explains.
 
     >>> rng = np.random.default_rng(0)
     >>> sure = rng.normal(size=(5000, 3)) * 4
     >>> chances = np.exp(sure - np.logaddexp.reduce(sure, axis=1, keepdims=True))
     >>> true = (rng.random(5000)[:, None] > chances.cumsum(axis=1)).sum(axis=1)
     >>> given = np.where(rng.random(5000) < 0.1, (true + rng.integers(1, 3, size=5000)) % 3, true)
-    >>> round(random_rate(sure, given), 1)
-    0.1
+    >>> found = random_rate(sure, given)
+    >>> round(found.rate, 1), found.is_proven, random_rate(sure, true).is_proven
+    (0.1, True, False)
     """
     from scipy.optimize import minimize
 
@@ -47,7 +65,11 @@ def random_rate(logs: FloatArray, y: IntArray) -> float:
     judged = _Likelihood(logs[::every], y[::every])
     starts = [np.array([first, 0.5, -2.0][: judged.parameters]) for first in (-3.0, -1.0)]
     ends = [minimize(judged.surprise, start, jac=True, method="L-BFGS-B") for start in starts]
-    return MOST_RATE * float(expit(min(ends, key=lambda end: float(end.fun)).x[0]))
+    found = min(ends, key=lambda end: float(end.fun)).x
+    rate = _bound(found[0], MOST_RATE)[0]
+    with_errors = judged.surprise(found)[0] + _prior(rate)
+    without = float(minimize(judged.surprise_without, found[1:], jac=True, method="L-BFGS-B").fun)
+    return RandomRate(rate, without - with_errors)
 
 
 class _Likelihood:
@@ -84,6 +106,11 @@ class _Likelihood:
         believed = _prior(rate)
         believed += DOUBT_PRIOR[0] * np.log(doubt) + DOUBT_PRIOR[1] * np.log(1 - doubt) if doubt else 0.0
         return -float(np.log(seen).sum() + believed), -(np.array(slopes) + prior)
+
+    def surprise_without(self, at: FloatArray) -> tuple[float, FloatArray]:
+        """The same of (a, δ) where no label is wrong at random, leaving out what is believed of the rate."""
+        surprise, slopes = self.surprise(np.append(NO_RATE, at))
+        return surprise + _prior(_bound(NO_RATE, MOST_RATE)[0]), slopes[1:]
 
     def _chance(self, view: int, sharp: float) -> tuple[FloatArray, FloatArray]:
         """The chance of the label that each row has, and its slope in log a."""

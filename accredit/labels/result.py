@@ -16,7 +16,7 @@ from accredit.labels.annotators import Annotator, Consensus
 from accredit.labels.duplicates_outliers import Oddities
 
 EXCERPT = 200  # characters
-KIND, LABELS_FORMAT = "wrong labels", 3  # of the JSON
+KIND, LABELS_FORMAT = "wrong labels", 4  # of the JSON
 
 
 @dataclass(frozen=True)
@@ -73,6 +73,12 @@ class WrongLabels:
     annotators: tuple[Annotator, ...] = ()  # the worst first, where it is known who gave which label
     consensus: tuple[Consensus, ...] = ()  # of rows that several annotators labelled
     excerpts: Mapping[str, str] = field(default_factory=dict)  # how the rows named here look
+    rows: tuple[str, ...] = ()  # names of the rows, where `names` are of single labels of them; oddities count rows
+
+    @property
+    def is_of_numbers(self) -> bool:
+        """Whether targets are numbers, which have no largest class."""
+        return self.majority == 0
 
     @property
     def ranking(self) -> IntArray:
@@ -101,7 +107,9 @@ class WrongLabels:
         if data.get("kind") != KIND:
             raise InvalidInput(f"expected {KIND!r}, got {data.get('kind')!r}; write it with .to_json()", code="type")
         known = fields_of(cls, data, KIND, LABELS_FORMAT)
-        known |= {name: _tuples(known[name]) for name in ("names", "given", "suggested", "suspects", "notes", "seen_as")}
+        known |= {
+            name: _tuples(known[name]) for name in ("names", "given", "suggested", "suspects", "notes", "seen_as", "rows")
+        }
         for name, kind in (
             ("evidence", Evidence),
             ("confusions", Confusion),
@@ -114,6 +122,12 @@ class WrongLabels:
             known[name] = None if known[name] is None else made(known[name])
         return cls(**known)
 
+    def odd_row(self, row: int) -> tuple[str, str]:
+        """Name and label of a row that `oddities` counts: of several labels what they say together, of tags none."""
+        if not self.rows:
+            return self.names[row], self.given[row]
+        return self.rows[row], self.consensus[row].label if self.consensus else ""
+
     def expected(self, size: int) -> float | None:
         """The expected share of wrong labels among the `size` most suspect rows; None where nobody is accused."""
         if not 1 <= size <= len(self.names):
@@ -125,13 +139,15 @@ def _tuples(rows: Sequence[object]) -> tuple[Any, ...]:
     return tuple(tuple(row) if isinstance(row, list) else row for row in rows)
 
 
-def with_excerpts(found: WrongLabels, rows: Sequence[str] | None) -> WrongLabels:
-    """The same with the beginning of every row that it names, as `rows` shows them."""
-    if rows is None:
+def with_excerpts(found: WrongLabels, shown: Sequence[str] | None, row_of: Sequence[int] | None = None) -> WrongLabels:
+    """The same with the beginning of every row that it names, as `shown` has them. `row_of` says to which row each label
+    belongs, where a row has several."""
+    if shown is None:
         return found
     odd = found.oddities
-    named = {*found.suspects, *odd.outliers, *(row for pair in odd.duplicates for row in pair)}
-    return replace(found, excerpts={found.names[row]: _line(rows[row]) for row in sorted(named)})
+    odd_rows = {*odd.outliers, *(row for pair in odd.duplicates for row in pair)}
+    lines = {found.names[label]: _line(shown[label if row_of is None else row_of[label]]) for label in sorted(found.suspects)}
+    return replace(found, excerpts=lines | {found.odd_row(row)[0]: _line(shown[row]) for row in sorted(odd_rows)})
 
 
 def _line(text: str) -> str:

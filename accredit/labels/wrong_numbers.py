@@ -24,14 +24,13 @@ from accredit.errors import InvalidInput
 from accredit.labels.duplicates_outliers import nearest, oddities
 from accredit.labels.find import ROWS_NEEDED, TOGETHER, _check_extra, _views, first_numbers, row_names
 from accredit.labels.out_of_fold import rotate
-from accredit.labels.probability import rate_interval, share_interval
+from accredit.labels.probability import LIKELY, rate_interval, share_interval
 from accredit.labels.result import Evidence, WrongLabels, with_excerpts
 from accredit.labels.row_views import View, dense
 
 NUMBER_FOLDS, NEIGHBOURS, FREEDOM = 10, 10, 3.0
 PENALTIES = np.logspace(-1, 4, 11)  # of ridge regression, of which each fold chooses
 PRIOR = (1.0, 20.0)  # of the rate: one row as if seen to be wrong, and twenty to be right
-LIKELY = 0.5  # probability from which a row is listed
 STANDARD_ERRORS = 3.0  # by which models must do better than the median
 ROUNDS = 50
 
@@ -114,7 +113,8 @@ def _verdict(tells: bool, suspects: Sequence[int], rate: float, precision: float
     usual = f"ordinary errors are about {scale:.2g}"
     if not suspects:
         return f"no number stands out from what the other rows predict; {usual}"
-    return f"about {rate:.1%} of the numbers look wrong; of the {len(suspects)} listed about {precision:.0%} should be; {usual}"
+    listed = f"of the {len(suspects)} listed, about {precision:.0%} should really be wrong"
+    return f"about {rate:.1%} of the numbers look wrong; {listed}; {usual}"
 
 
 def _estimate(views: Sequence[FloatArray], y: FloatArray, weights: FloatArray, seed: int) -> FloatArray:

@@ -10,7 +10,7 @@ import numpy as np
 from accredit.checks.arguments import check_arguments
 from accredit.errors import InvalidInput
 from accredit.labels.duplicates_outliers import Oddities
-from accredit.labels.find import ROWS_NEEDED, WANTED, row_names, wrong_labels
+from accredit.labels.find import ROWS_NEEDED, _views, first_numbers, row_names, wrong_labels
 from accredit.labels.probability import rate_interval, share_interval
 from accredit.labels.result import WrongLabels, with_excerpts
 from accredit.labels.row_views import View
@@ -26,7 +26,8 @@ def wrong_tags(
     texts: Sequence[str] | None = None,
     features: View | Mapping[str, View] | None = None,
     names: Sequence[str] | None = None,
-    wanted: float = WANTED,
+    excerpts: Sequence[str] | None = None,
+    wanted: float | None = None,
     seed: int = 0,
     watch: Callable[[float], None] | None = None,
 ) -> WrongLabels:
@@ -70,10 +71,13 @@ def wrong_tags(
         labels = [YES if tag in one else NO for one in tags]
         found.append(wrong_labels(labels, texts=texts, features=features, names=rows, wanted=wanted, seed=seed, watch=part))
     left = [tag for tag in known if tag not in judged]
-    notes = (
+    notes: tuple[str, ...] = (
         (f"not judged, in too few rows or in nearly all: {', '.join(left[:10])}" + ", …" * (len(left) > 10),) if left else ()
     )
-    return with_excerpts(_join(rows, judged, found, notes), None if texts is None else [*texts] * len(judged))
+    bare = sum(not one for one in tags)
+    notes += (f"{bare} of {len(tags)} rows have no tag; that is read as an answer, not as one that is missing",) if bare else ()
+    shown_rows = excerpts or texts or (None if features is None else first_numbers(_views(None, features, len(tags))))
+    return with_excerpts(_join(rows, judged, found, notes), shown_rows, [*range(len(rows))] * len(judged))
 
 
 def _join(rows: Sequence[str], tags: Sequence[str], found: Sequence[WrongLabels], notes: tuple[str, ...]) -> WrongLabels:
@@ -85,9 +89,10 @@ def _join(rows: Sequence[str], tags: Sequence[str], found: Sequence[WrongLabels]
     pairs = [len(rows) * k + i for k, one in enumerate(found) for i in one.suspects]
     suspects = tuple(sorted(pairs, key=lambda pair: (-probability[pair], pair)))
     precision = float(probability[list(suspects)].mean()) if suspects else None
-    rate = float(np.concatenate([one.probability for one in said if one.probability is not None]).mean()) if said else None
+    heard = np.concatenate([one.probability for one in said if one.probability is not None]) if said else None
+    rate = None if heard is None else float(heard.mean())
     verdict = found[0].verdict if not said else f"about {rate:.1%} of {len(said) * len(rows):,} answers about tags look wrong"
-    verdict += f"; of the {len(suspects)} listed about {precision:.0%} should be" if suspects else ""
+    verdict += f"; of the {len(suspects)} listed, about {precision:.0%} should really be wrong" if suspects else ""
     odd = found[0].oddities
     first = next(iter(said), found[0])
     return replace(
@@ -98,7 +103,7 @@ def _join(rows: Sequence[str], tags: Sequence[str], found: Sequence[WrongLabels]
         probability=probability if said else None,
         suspects=suspects,
         rate=rate,
-        rate_interval=rate_interval(probability) if said else None,
+        rate_interval=None if heard is None else rate_interval(heard),
         precision=precision,
         precision_interval=share_interval(probability[list(suspects)]) if suspects else None,
         confusions=tuple(
@@ -115,4 +120,5 @@ def _join(rows: Sequence[str], tags: Sequence[str], found: Sequence[WrongLabels]
         oddities=Oddities(odd.duplicates, (), odd.outliers),
         notes=notes,
         excerpts={},
+        rows=tuple(rows),
     )

@@ -13,12 +13,11 @@ from accredit.labels.annotators import Annotator, Consensus, Votes, consensus_of
 from accredit.labels.duplicates_outliers import nearest, oddities
 from accredit.labels.find import _check_extra, _codes, _confusions, _views, first_numbers, judge, row_names
 from accredit.labels.out_of_fold import copies_of
-from accredit.labels.probability import rate_interval, share_interval
+from accredit.labels.probability import LIKELY, rate_interval, share_interval
 from accredit.labels.result import WrongLabels, with_excerpts
 from accredit.labels.row_views import View
 from accredit.valuation.split import missing
 
-LIKELY = 0.5  # probability from which a label is listed
 UNKNOWN_WEIGHT = 1.0  # what models count beside one annotator, where they say anything
 
 
@@ -62,7 +61,7 @@ def wrong_votes(
     bare = [i for i in range(len(rows)) if i not in seen]
     if bare:
         raise InvalidInput(
-            f"votes hold no label for {rows[bare[0]]} and {len(bare) - 1} more rows; drop such rows",
+            f"votes hold no label for {rows[bare[0]]}{f' and {len(bare) - 1} more rows' * (len(bare) > 1)}; drop such rows",
             argument="votes",
             code="missing",
         )
@@ -71,7 +70,7 @@ def wrong_votes(
     given = Votes(row, annotator, y_all, len(rows), len(who), len(classes))
     views = _views(texts, features, len(rows))
     majority = given.majority()
-    together, logs, notes = _models(views, texts, majority, given, seed, watch)
+    together, logs, agreement, notes = _models(views, texts, majority, given, seed, watch)
     post, wrong = consensus_of(given, logs, together)
     probability = np.clip(1 - post[row, y_all], 1e-9, 1 - 1e-9)
     best = post.argmax(axis=1)
@@ -80,8 +79,10 @@ def wrong_votes(
     annotators = _rate(who, given, wrong, probability)
     rate = float(probability.mean())
     verdict = f"about {rate:.1%} of {len(cells):,} labels by {len(who)} annotators look wrong"
-    verdict += f"; of the {len(suspects)} listed about {precision:.0%} should be" if suspects else "; none stands out"
-    verdict += f"; {annotators[0].name} is wrong most often, in about {annotators[0].rate:.0%}"
+    verdict += (
+        f"; of the {len(suspects)} listed, about {precision:.0%} should really be wrong" if suspects else "; none stands out"
+    )
+    verdict += _worst(annotators)
     agree = given.count(np.ones(len(who)))
     judged_by = np.log(np.clip(post, 1e-12, 1.0))
     found = WrongLabels(
@@ -96,7 +97,7 @@ def wrong_votes(
         precision_interval=share_interval(probability[list(suspects)]) if suspects else None,
         confusions=_confusions(probability, judged_by[row], y_all, classes),
         evidence=(),
-        agreement=float((best == majority).mean()),
+        agreement=agreement,
         majority=float(np.bincount(majority).max() / len(rows)),
         verdict=verdict,
         oddities=oddities(nearest(next(iter(views.values()))), best, texts),
@@ -107,9 +108,22 @@ def wrong_votes(
             Consensus(rows[i], classes[best[i]], float(1 - post[i, best[i]]), int(agree[i].sum()), int(agree[i, best[i]]))
             for i in range(len(rows))
         ),
+        rows=rows,
     )
-    shown_rows = excerpts or texts or first_numbers(views)
-    return with_excerpts(found, None if shown_rows is None else [shown_rows[i] for i in row])
+    return with_excerpts(found, excerpts or texts or first_numbers(views), row.tolist())
+
+
+def _worst(annotators: Sequence[Annotator]) -> str:
+    """Who is wrong most often, where that is sure; `annotators` begin with the worst.
+
+    >>> bob, ann = Annotator("bob", 50, 0.3, 0.2, 0.4), Annotator("ann", 50, 0.1, 0.05, 0.15)
+    >>> _worst([bob, ann]), _worst([bob, bob])
+    ('; bob is wrong most often, in about 30%', '; who of them is wrong most often cannot be told')
+    """
+    first, *others = annotators
+    if all(one.high < first.low for one in others):
+        return f"; {first.name} is wrong most often, in about {first.rate:.0%}"
+    return "; who of them is wrong most often cannot be told"
 
 
 def _models(
@@ -119,23 +133,24 @@ def _models(
     given: Votes,
     seed: int,
     watch: Callable[[float], None] | None,
-) -> tuple[float, FloatArray, tuple[str, ...]]:
-    """What the out-of-fold models count, their log probabilities (rows, classes), and what there is to say about them."""
+) -> tuple[float, FloatArray, float, tuple[str, ...]]:
+    """What the out-of-fold models count, their log probabilities (rows, classes), the share of majorities that they predict,
+    and what there is to say about them."""
     flat = np.zeros((given.rows, given.classes))
     count = np.bincount(majority, minlength=given.classes)
     rare = np.isin(majority, np.flatnonzero(count < 2))
     present, codes = np.unique(majority[~rare], return_inverse=True)
     if len(present) < 2:
-        return 0.0, flat, ("models are not heard: the majorities hold fewer than two classes of two rows",)
+        return 0.0, flat, 0.0, ("models are not heard: the majorities hold fewer than two classes of two rows",)
     some = {name: view[np.flatnonzero(~rare)] for name, view in views.items()}
     copies = None if texts is None else copies_of([texts[i] for i in np.flatnonzero(~rare).tolist()], codes)
     judged = judge(some, codes, copies, seed, watch)
     if judged.skill.refusal:
-        return 0.0, flat, (f"models are not heard: {judged.skill.refusal}",)
+        return 0.0, flat, judged.skill.agreement, (f"models are not heard: {judged.skill.refusal}",)
     least = float(judged.logs.min())
     flat[~rare] = least
     flat[np.ix_(~rare, present)] = judged.logs
-    return UNKNOWN_WEIGHT, flat, ()
+    return UNKNOWN_WEIGHT, flat, judged.skill.agreement, ()
 
 
 def _rate(who: Sequence[str], votes: Votes, wrong: FloatArray, probability: FloatArray) -> tuple[Annotator, ...]:

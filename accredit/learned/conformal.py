@@ -111,7 +111,7 @@ class Difficulty:
 
 
 class WrittenCalibration(TypedDict):
-    """A `Calibration` as JSON."""
+    """A `ConformalWidths` as JSON."""
 
     level: float
     per: Per
@@ -125,7 +125,7 @@ class WrittenCalibration(TypedDict):
 
 @final
 @dataclass(frozen=True, eq=False)
-class Calibration:
+class ConformalWidths:
     """Half-widths that hold, for the level and the statement they were made for."""
 
     level: float
@@ -172,7 +172,7 @@ class Calibration:
         }
 
     @classmethod
-    def from_plain(cls, data: WrittenCalibration) -> Calibration:
+    def from_plain(cls, data: WrittenCalibration) -> ConformalWidths:
         """Inverse of `to_plain`."""
         difficulty = Difficulty(np.array(data["slopes"], dtype=float), np.array(data["typical"], dtype=float))
         return cls(
@@ -198,7 +198,7 @@ def rows_needed(level: float, exact: bool = True) -> int:
 
 def calibrate(
     credit: FloatArray, known: Reference, level: float = defaults.LEVEL, per: Per = "player", seed: int = 0
-) -> Calibration:
+) -> ConformalWidths:
     """Intervals around predictions (m, n, outputs) from the known values of the same m rows.
 
     With 60 rows or more, a third of them (100 at most) learns how hard a credit is to predict; the difficulty is used if it
@@ -245,7 +245,7 @@ def calibrate(
             "budget of each",
             code="too-many",
         )
-    return Calibration(level, per, radius, difficulty, len(rest), known.exact, narrower)
+    return ConformalWidths(level, per, radius, difficulty, len(rest), known.exact, narrower)
 
 
 def _useful(credit: FloatArray, known: Reference, level: float, per: Per) -> tuple[Difficulty, float | None]:

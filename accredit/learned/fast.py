@@ -26,7 +26,7 @@ from accredit.core.estimate import check_level
 from accredit.core.rounding import blur, blur_of
 from accredit.errors import InvalidInput
 from accredit.learned.columns import Columns
-from accredit.learned.conformal import REPORTED_LEVEL, Calibration, Per, Reference, calibrate, rows_needed
+from accredit.learned.conformal import REPORTED_LEVEL, ConformalWidths, Per, Reference, calibrate, rows_needed
 from accredit.learned.folders import DAMAGE, read, tensors, write
 from accredit.learned.input_sets import Family
 from accredit.learned.inputs import SEEDS_BELOW, whole
@@ -94,7 +94,7 @@ class FastShapley:
         kind: str,
         outputs: tuple[str, ...],
         sizes: dict[str, int],
-        calibration: Calibration,
+        calibration: ConformalWidths,
         near: Nearness,
         typical: FloatArray,
         marks: dict[str, str],
@@ -204,7 +204,7 @@ class FastShapley:
                     about["family"],
                     tuple(about["outputs"]),
                     dict(about["sizes"]),
-                    Calibration.from_plain(about["calibration"]),
+                    ConformalWidths.from_plain(about["calibration"]),
                     near,
                     np.array(about["typical"], dtype=float),
                     dict(about["marks"]),

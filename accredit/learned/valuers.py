@@ -153,7 +153,7 @@ class TokenValuer(nn.Module):
 class PatchValuer(nn.Module):
     """Credit of patches from the whole picture in `SQUARES_SEEN`² squares: two hidden layers beside a linear map.
 
-    On 28 × 28 pixels this came closer to exact values than filters of pixels did in twice the CPU time (docs/learned.md).
+    On 28 × 28 pixels this came closer to exact values than filters of pixels did in twice the CPU time.
     """
 
     def __init__(self, channels: int, players: int, outputs: int, width: int) -> None:

@@ -165,11 +165,31 @@ def class_decisions(model: sklearn.base.BaseEstimator) -> RowFunction:
     return decide
 
 
+INNER = {  # wrappers of scikit-learn whose scores are those of a fitted model inside, and where it is
+    "FrozenEstimator": "estimator",
+    **dict.fromkeys(("FixedThresholdClassifier", "TunedThresholdClassifierCV"), "estimator_"),
+    "SelfTrainingClassifier": "estimator_",
+}
+
+
+def inner_model(model: object) -> sklearn.base.BaseEstimator | None:
+    """The fitted model that a wrapper asks and whose scores it passes on, as a search over settings does; None: there is none.
+
+    >>> from sklearn.frozen import FrozenEstimator
+    >>> from sklearn.linear_model import Ridge
+    >>> inner_model(FrozenEstimator(Ridge())), inner_model(Ridge())
+    (Ridge(), None)
+    """
+    if not hasattr(model, "fit"):
+        return None
+    return getattr(model, INNER.get(type(model).__name__, "best_estimator_"), None)
+
+
 def compares_pairs(model: sklearn.base.BaseEstimator) -> bool:
     """Whether the estimator, or the last one of a pipeline or a search, has a decision value for each pair of classes."""
     last = model
-    while hasattr(last, "best_estimator_") or hasattr(last, "steps"):
-        last = last.best_estimator_ if hasattr(last, "best_estimator_") else last.steps[-1][1]
+    while (inner := inner_model(last)) is not None or hasattr(last, "steps"):
+        last = last.steps[-1][1] if inner is None else inner
     return getattr(last, "decision_function_shape", None) == "ovo" and len(last.classes_) > 2
 
 

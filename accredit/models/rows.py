@@ -20,6 +20,7 @@ from accredit.models.arrays import (
     class_decisions,
     class_pairs,
     compares_pairs,
+    inner_model,
     is_module,
     pair_decisions,
     two_sided,
@@ -237,8 +238,8 @@ def as_row_model(model: object) -> RowModel:
     if hasattr(model, "predict_log_partial_hazard") and hasattr(model, "predict_partial_hazard"):  # Cox models of lifelines
         hazards = {"value": model.predict_partial_hazard, "log": model.predict_log_partial_hazard}
         return RowModel(hazards, None, type(model).__name__, model)
-    if hasattr(model, "best_estimator_"):  # a search over settings predicts by the best of them
-        return as_row_model(model.best_estimator_)
+    if (inner := inner_model(model)) is not None:
+        return as_row_model(inner)
     home = type(model).__module__.split(".")[0]
     if home in _BOOSTERS:
         return _BOOSTERS[home](model)
@@ -305,6 +306,8 @@ def reads_rows(model: object) -> bool:
 def _of_estimator(model: sklearn.base.BaseEstimator) -> RowModel:
     """Classifiers by their decision value where they have one, else by probabilities; outlier detectors by their score."""
     name, classes = type(_last(model)).__name__, getattr(model, "classes_", None)
+    if classes is not None and not len(classes):  # regressions of catboost say so of themselves
+        classes = None
     if isinstance(classes, list):
         raise InvalidInput(
             f"{name} predicts {len(classes)} targets at once, each with classes of its own; explain one of them: "

@@ -139,10 +139,10 @@ class Steps:
 
 
 @dataclass(frozen=True, eq=False)
-class Levels:
+class CategoryNumbers:
     """One number for each category, which is a whole number from 0.
 
-    >>> Levels((np.array([[0.1, 0.9]]),)).of(np.array([1.0, 0.0]), 0, slice(None)).tolist()
+    >>> CategoryNumbers((np.array([[0.1, 0.9]]),)).of(np.array([1.0, 0.0]), 0, slice(None)).tolist()
     [[0.9], [0.1]]
     """
 

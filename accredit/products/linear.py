@@ -96,6 +96,8 @@ def linear_of(model: object) -> Linear:
     weights = np.atleast_2d(np.asarray(coefficients, dtype=np.float64))
     intercept = np.asarray(getattr(model, "intercept_", 0.0), dtype=np.float64)  # Cox models of scikit-survival have none
     start = np.broadcast_to(intercept.ravel(), len(weights)).copy()
+    if hasattr(model, "_x_mean"):  # partial least squares subtracts the means of the training rows
+        start -= weights @ np.asarray(model._x_mean, dtype=np.float64)
     classes = getattr(model, "classes_", None)
     if classes is None:
         labels = ("value",) if len(weights) == 1 else tuple(map(str, range(len(weights))))

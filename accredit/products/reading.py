@@ -16,7 +16,7 @@ import numpy as np
 from accredit.checks.arguments import check_arguments
 from accredit.core import FloatArray
 from accredit.models.arrays import RowFunction, class_pairs, pair_decisions, votes_by_pairs
-from accredit.products.columns import Bells, ColumnFunctions, Levels, Peaks, Slopes, Steps
+from accredit.products.columns import Bells, CategoryNumbers, ColumnFunctions, Peaks, Slopes, Steps
 from accredit.products.form import AGREE, EXPONENT_ROUNDINGS, Additive, Form, Monomials, NotProducts, Part, Product
 from accredit.products.linear import CLOSE as LINEAR_CLOSE
 from accredit.products.linear import Linear, linear_of
@@ -269,12 +269,39 @@ def _densities(model: sklearn.base.BaseEstimator) -> tuple[ColumnFunctions, Floa
         case "ComplementNB":
             return Slopes(np.asarray(model.feature_log_prob_)), np.zeros(len(model.classes_))
         case "CategoricalNB":
-            return Levels(tuple(np.asarray(table) for table in model.feature_log_prob_)), np.asarray(model.class_log_prior_)
+            return CategoryNumbers(tuple(np.asarray(table) for table in model.feature_log_prob_)), np.asarray(
+                model.class_log_prior_
+            )
     high = np.asarray(model.feature_log_prob_)
     low = np.log1p(-np.exp(high))
     if model.binarize is None:
         return Slopes(high - low), np.asarray(model.class_log_prior_) + low.sum(axis=1)
     return Steps(low, high, float(model.binarize)), np.asarray(model.class_log_prior_)
+
+
+def _discriminant(model: sklearn.base.BaseEstimator, unit: str | None) -> Form:
+    """Quadratic discriminants: the logarithm of each class's joint density is a polynomial of degree two in the columns; the
+    log-odds of two classes are the difference of two such polynomials."""
+    classes, count = tuple(map(str, model.classes_)), len(model.classes_)
+    columns = len(model.means_[0])
+    chosen = np.array(list(combinations_with_replacement(range(columns + 1), 2)))
+    powers = (chosen[:, :, None] == np.arange(columns)).sum(axis=1)
+    amount = np.zeros((len(powers), count))
+    for k in range(count):
+        turn = np.asarray(model.rotations_[k]) / np.sqrt(model.scalings_[k])
+        inverse, mean = turn @ turn.T, np.asarray(model.means_[k])
+        whole = np.zeros((columns + 1, columns + 1))
+        whole[:columns, :columns] = -0.5 * inverse
+        whole[:columns, columns] = inverse @ mean
+        whole[columns, columns] = -0.5 * (mean @ inverse @ mean + np.log(model.scalings_[k]).sum()) + np.log(model.priors_[k])
+        i, j = chosen.T
+        amount[:, k] = whole[i, j] * np.where((i != j) & (j < columns), 2.0, 1.0)
+    if count == 2:
+        amount = amount[:, 1:] - amount[:, :1]
+    labels = classes if count > 2 else classes[1:]
+    return Form(
+        type(model).__name__, np.zeros(amount.shape[1]), (Monomials(amount, powers),), labels, "margin", model.decision_function
+    )
 
 
 # Feature maps before a linear model
@@ -328,6 +355,7 @@ READERS: dict[str, Reader] = {
     "KernelRidge": _kernel_ridge,
     "GaussianProcessRegressor": _gaussian_process,
     **dict.fromkeys(("GaussianNB", "MultinomialNB", "ComplementNB", "CategoricalNB", "BernoulliNB"), _naive_bayes),
+    "QuadraticDiscriminantAnalysis": _discriminant,
     "Pipeline": _feature_map,
     **dict.fromkeys(
         ("KNeighborsClassifier", "KNeighborsRegressor", "RadiusNeighborsClassifier", "RadiusNeighborsRegressor"), _nearest

@@ -12,11 +12,12 @@ import numpy as np
 from accredit.core import Attributions, Claim, FloatArray, Game, Holds, Known, Precision, Procedure
 from accredit.errors import InvalidInput
 from accredit.games import cached
-from accredit.methods import Chosen
+from accredit.methods import ChosenMethod
 from accredit.models.partition import Partition
 from accredit.models.payoffs import Payoff
 from accredit.models.rows import RowModel, reads_rows
 from accredit.rows.backgrounds import Compared
+from accredit.rows.conditional_error import measure_conditional, model_rows
 from accredit.rows.frames import Rows, part, stack
 from accredit.rows.game import row_game
 from accredit.rows.ground import Ground, NoClosedForm
@@ -82,7 +83,7 @@ class RowQuestion:
     outputs: tuple[str, ...]
     rows: Rows
     table: Table  # the rows, as the model reads them
-    method: Chosen
+    method: ChosenMethod
     dependence: str
     budget: int | None
     seed: int
@@ -144,6 +145,7 @@ class RowAnswer:
     instead: str = ""  # what to write to have one
     payoffs: int | None = None  # coalitions asked of the first row's game; None: there is none
     spent: str = ""  # how a budget that all rows share was spent
+    conditional: str = ""  # how good the distribution is that absent columns were taken from
 
 
 def answer_rows(asked: RowQuestion) -> RowAnswer:
@@ -377,7 +379,29 @@ def _games(asked: RowQuestion) -> Iterator[RowAnswer]:
             game = cached(game)
             pairs = pairs_of_row(pairs_of_game(game, asked.method.name, asked.budget, asked.seed), asked.outputs)
         answer = replace(answer_of(solver.solve(game), asked.outputs), pairs=pairs)
+        if r == 0:
+            answer = replace(answer, conditional=_measure(asked, answer.payoffs))
         yield _doubt(answer, UNMEASURED[asked.dependence]) if asked.dependence in UNMEASURED else answer
+
+
+def _measure(asked: RowQuestion, asked_payoffs: int | None) -> str:
+    """How good a conditional distribution is, where finding out costs less than the answer."""
+    if asked.dependence not in ("gaussian", "empirical"):
+        return ""
+    cost = (asked_payoffs or 1 << len(asked.partition.players)) * asked.start * len(asked.rows)
+    if cost < model_rows(asked.start):
+        return "How good the conditional distribution is was not measured: that would have cost more than the answer."
+    return measure_conditional(
+        asked.model,
+        asked.unit,
+        asked.outputs,
+        asked.background,
+        asked.ground.background_outputs(asked.unit),
+        asked.compared.weights,
+        asked.partition,
+        asked.dependence,
+        asked.seed,
+    )
 
 
 def _doubt(answer: RowAnswer, unmeasured: str) -> RowAnswer:
@@ -423,4 +447,5 @@ def join(found: Sequence[RowAnswer]) -> RowAnswer:
         first.instead,
         first.payoffs,
         first.spent,
+        first.conditional,
     )

@@ -16,6 +16,7 @@ from accredit.core.version import __version__
 from accredit.defaults import BackgroundBy
 from accredit.errors import InvalidInput
 from accredit.methods import find
+from accredit.models.arrays import inner_model
 from accredit.models.categories import learned_columns, remember
 from accredit.models.labels import check_index, label_index
 from accredit.models.partition import Partition
@@ -61,7 +62,7 @@ def explanation_of(asked: RowQuestion, answer: RowAnswer, target: str | int | No
                     *asked.compared.notes,
                     *asked.said,
                     *way_left(asked, answer),
-                    *filter(None, [answer.spent]),
+                    *filter(None, [answer.spent, answer.conditional]),
                     *_draws(asked),
                     *chosen,
                     *_correlate(asked),
@@ -388,7 +389,7 @@ def _attributes(model: object) -> list[Attribute]:
 
 
 def _parts(model: object) -> list[object]:
-    inside = getattr(model, "best_estimator_", None) if hasattr(model, "fit") else None
+    inside = inner_model(model)
     steps = [step for _, step in model.steps] if hasattr(model, "steps") and hasattr(model, "fit") else []
     return [model, *(part for one in ([inside] if inside is not None else steps) for part in _parts(one))]
 

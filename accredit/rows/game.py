@@ -8,7 +8,7 @@ Columns of S keep the row's values, the others are completed. How they are compl
 |---|---|---|
 | interventional | the values of a background row, all together, whatever S is | what the model does with its inputs |
 | empirical | those of background rows that resemble the row in S | what the data say about rows like this one |
-| gaussian | draws from the normal distribution given x_S | the same, if the columns were jointly normal |
+| gaussian | draws from the normal distribution given x_S (`words`) | the same, if numbers were normal given words |
 | causal | draws, stage by stage, as if x_S had been set | what setting columns would do (`causal`) |
 
 Where columns are correlated the answers part: a column that the model ignores earns nothing under *interventional* and may
@@ -36,7 +36,8 @@ from accredit.models.partition import Partition, partition_of
 from accredit.models.payoffs import OF_ALL, Law, Payoff, check_payoff, name_payoff, payoff_blur, payoffs_of
 from accredit.models.rows import RowModel, as_row_model, reads_rows
 from accredit.rows.frames import Rows, align, join, part, rows_of, stack
-from accredit.rows.normal import Gaussian, Normal, Setting, covariance, numeric, stages_of_columns
+from accredit.rows.normal import Gaussian, Interventions, Normal, covariance, numeric, stages_of_columns
+from accredit.rows.words import GeneralLocation, Mixed, has_words
 from accredit.values.precedence import Precedence
 
 if TYPE_CHECKING:
@@ -172,15 +173,15 @@ class Interventional:
 class Empirical:
     """Background rows weighted by their resemblance to the row in the columns that are present.
 
-    The kernel is exp(−D²/2h²) with D² the Mahalanobis distance in S over |S|; rows beyond the given share of its mass count
-    nothing, so that few but alike rows decide.
+    The kernel is exp(−D²/2h²) with D² the Mahalanobis distance in S over |S|, in which a column of words counts by one
+    indicator per word; rows beyond the given share of its mass count nothing, so that few but alike rows decide.
     """
 
     def __init__(
         self, both: Table, row: int, weights: FloatArray, width: float = KERNEL_WIDTH, mass: float = KERNEL_MASS
     ) -> None:
         self._both, self._row, self._weights, self.size = both, row, weights, len(weights)
-        numbers = numeric(both)
+        numbers, self._owner = _with_indicators(both) if has_words(both) else (numeric(both), np.arange(both.shape[1]))
         self._gap, self._width, self._mass = numbers[: self.size] - numbers[row], width, mass
         self._covariance = covariance(numbers[: self.size], weights)
 
@@ -191,14 +192,23 @@ class Empirical:
     def _resemblance(self, present: BoolArray) -> FloatArray:
         if not present.any():
             return self._weights
-        gap = self._gap[:, present]
-        distance = np.einsum("bi,bi->b", gap, np.linalg.solve(self._covariance[np.ix_(present, present)], gap.T).T)
+        seen = present[self._owner]
+        gap = self._gap[:, seen]
+        distance = np.einsum("bi,bi->b", gap, np.linalg.solve(self._covariance[np.ix_(seen, seen)], gap.T).T)
         near = -distance / (2 * self._width**2 * present.sum())
         weights = self._weights * np.exp(near - near[self._weights > 0].max())
         order = np.argsort(-weights, kind="stable")
         enough = np.searchsorted(np.cumsum(weights[order]), self._mass * weights.sum()) + 1
         weights[order[enough:]] = 0.0
         return np.asarray(weights / weights.sum())
+
+
+def _with_indicators(both: Table) -> tuple[FloatArray, IntArray]:
+    """Numbers and one indicator per word, and the column that each belongs to: (m, q), (q,)."""
+    mixed = Mixed(both)
+    held, owner = mixed.indicators()
+    plain = np.flatnonzero(~mixed.is_word)
+    return np.concatenate([mixed.numbers[:, plain], held], axis=1), np.concatenate([plain, owner])
 
 
 def row_game(
@@ -224,9 +234,12 @@ def row_game(
         case "empirical":
             completion = Empirical(both, row, weights)
         case "gaussian":
-            completion = Gaussian(Normal(both, row, weights, seed=seed))
+            if has_words(both):
+                completion = GeneralLocation(both, row, weights, seed=seed)
+            else:
+                completion = Gaussian(Normal(both, row, weights, seed=seed))
         case "causal":
-            completion = Setting(Normal(both, row, weights, seed=seed), stages_of_columns(partition, order), confounding)
+            completion = Interventions(Normal(both, row, weights, seed=seed), stages_of_columns(partition, order), confounding)
         case _:
             raise InvalidInput(
                 f"dependence is {dependence!r}; write one of {', '.join(DEPENDENCE)}, or cover for trees",

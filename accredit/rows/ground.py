@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from accredit.core import Claim, FloatArray
-from accredit.methods import Chosen
+from accredit.methods import ChosenMethod
 from accredit.models.categories import as_categories
 from accredit.models.partition import Partition
 from accredit.models.rows import RowModel
@@ -62,7 +62,7 @@ class Sharing:
     order: Precedence | None = None  # who comes before whom, where it was said
 
 
-def closed_value(method: Chosen, order: Precedence | None) -> object:
+def closed_value(method: ChosenMethod, order: Precedence | None) -> object:
     """The method as trees take it: a value, ("beta", α, β), one weight per size, or the stages in which players come; None
     where they do not."""
     match method.method.name:

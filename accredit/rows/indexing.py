@@ -21,8 +21,17 @@ def split_index(index: object) -> tuple[object, object, object]:
 
     >>> split_index(3), split_index((0, "age"))
     ((3, slice(None, None, None), None), (0, 'age', None))
+
+    Three dots stand for the places that are left, as in numpy.
+
+    >>> split_index((..., "yes")) == split_index((slice(None), slice(None), "yes"))
+    True
     """
     places = index if isinstance(index, tuple) else (index,)
+    dots = [k for k, place in enumerate(places) if place is Ellipsis]
+    if len(dots) == 1 and len(places) <= 4:
+        before, after = places[: dots[0]], places[dots[0] + 1 :]
+        places = (*before, *(EVERY,) * (3 - len(before) - len(after)), *after)
     if not 1 <= len(places) <= 3 or any(place is None or place is Ellipsis for place in places):
         raise InvalidInput(f"index is {shown(index)}; {RULE}", argument="index", code="shape")
     return places[0], places[1] if len(places) > 1 else EVERY, places[2] if len(places) > 2 else None

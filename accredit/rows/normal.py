@@ -53,7 +53,7 @@ class Normal:
         slope = np.linalg.solve(here, across).T if given.any() else np.zeros((wanted.sum(), 0))
         centre = self._mean[wanted] + (slope @ (values - self._mean[given]).T).T
         left = self._covariance[np.ix_(wanted, wanted)] - slope @ across
-        return np.asarray(centre + self._noise[:, wanted] @ _root(left).T)
+        return np.asarray(centre + self._noise[:, wanted] @ root(left).T)
 
     def table(self, rows: list[FloatArray]) -> tuple[Table, FloatArray]:
         """Completed rows of several coalitions as one table, and their weights."""
@@ -83,7 +83,7 @@ class Gaussian:
 
 
 @final
-class Setting:
+class Interventions:
     """Draws of the absent columns, stage by stage, as if the present ones had been set; see the module's text."""
 
     def __init__(self, normal: Normal, stage: IntArray, confounding: bool | tuple[bool, ...] = False) -> None:
@@ -155,6 +155,7 @@ def covariance(numbers: FloatArray, weights: FloatArray) -> FloatArray:
     return np.asarray(together + 1e-6 * np.diag(np.where(varies, np.diag(together), 1.0)))
 
 
-def _root(matrix: FloatArray) -> FloatArray:
+def root(matrix: FloatArray) -> FloatArray:
+    """A square root R of a covariance, R Rᵀ."""
     values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))

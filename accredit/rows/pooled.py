@@ -3,7 +3,8 @@ r"""Many rows of a slow model: one budget of model rows for all of them, and one
 A payoff of one row asks the model once for every background row. Here a question is a single model row: the row x_r in the
 columns of T and one background row b in the others. Every question is asked with its complement, and serves twice:
 
-* all of them together train a surrogate g of the model (a linear part, then boosted trees), whose credit is known exactly;
+* all of them together train a surrogate g of the model: a linear part, a small network where that helps, boosted
+  trees on the rest. Its credit is known exactly, that of the network from many coalitions;
 * those about row r correct that credit, because the error of g's credit is the credit of the difference f − g:
 
 $$\phi_r(f) = \phi_r(g) + \phi_r(f - g), \qquad \hat\phi_r(f - g) = \arg\min_c \sum_T w_T \bigl(y_r(T) - z(T) \cdot c\bigr)^2$$
@@ -28,20 +29,28 @@ from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.core.threads import one_blas_thread
 from accredit.errors import InvalidInput
 from accredit.models.partition import Partition
+from accredit.rows.surrogate_network import SurrogateNetwork
 from accredit.trees.closed_form import ClosedForm
 from accredit.trees.separable import mixtures
 from accredit.values.solver import progress
 from accredit.values.surrogate.intervals import CAUTION, UNSEEN
 
 if TYPE_CHECKING:
+    from sklearn.ensemble import HistGradientBoostingRegressor
+
     from accredit.models.row_types import Table
 
 FOLDS = 3  # surrogates, each trained without the answers that it is subtracted from
 PILOT = 0.5  # of the questions are dealt out evenly; the others go where the surrogate errs most
 FEWEST_PAIRS = 8  # of questions about one row: fewer show no spread
-MOST_TRAINED = 1 << 17  # answers that a surrogate is trained on
+MOST_TRAINED = 1 << 18  # answers that a surrogate is trained on
 ROUNDS, PILOT_ROUNDS = 500, 100  # of boosting, at most; those of the pilot only say which rows need more questions
 FEWEST_TO_HOLD_OUT = 500  # answers from which a tenth says when boosting should stop
+HELD_OUT = 10  # one answer in so many decides whether the network helps
+NETWORK_PAIRS, NETWORK_CALLS = (
+    512,
+    150_000_000,
+)  # coalitions with their complements that a network's credit rests on; its answers
 RIDGE = 1e-6  # of the linear part, relative to the spread of a column
 ROUNDING = 1e-6  # of the largest output: also single precision
 ROWS_PER_CALL = 4096  # of the model
@@ -49,7 +58,7 @@ FEW_ROWS = 20  # below which a player's corrections are too few to say what they
 
 
 @dataclass(frozen=True, eq=False)
-class Questions:
+class PairedRows:
     """Pairs of model rows: the explained row in the columns of a coalition and a background row in the others, and its
     complement."""
 
@@ -60,8 +69,8 @@ class Questions:
     def __len__(self) -> int:
         return len(self.row)
 
-    def __add__(self, other: Questions) -> Questions:
-        return Questions(
+    def __add__(self, other: PairedRows) -> PairedRows:
+        return PairedRows(
             np.concatenate([self.row, other.row]),
             np.concatenate([self.coalition, other.coalition]),
             np.concatenate([self.background, other.background]),
@@ -79,20 +88,20 @@ def size_law(n: int) -> FloatArray:
     return np.asarray(law / law.sum())
 
 
-def draw(counts: IntArray, players: int, weights: FloatArray, rng: np.random.Generator) -> Questions:
+def draw(counts: IntArray, players: int, weights: FloatArray, rng: np.random.Generator) -> PairedRows:
     """So many pairs for each row; sizes and background rows by systematic draws, so that each comes as often as it should."""
     m, law = int(counts.sum()), size_law(players)
     size = rng.permutation(1 + np.searchsorted(np.cumsum(law), (np.arange(m) + rng.random()) / m).clip(max=players - 2))
     chosen = rng.permutation(np.searchsorted(np.cumsum(weights), (np.arange(m) + rng.random()) / m).clip(max=len(weights) - 1))
     rank = rng.random((m, players)).argsort(axis=1).argsort(axis=1)
-    return Questions(np.repeat(np.arange(len(counts)), counts), rank < size[:, None], chosen)
+    return PairedRows(np.repeat(np.arange(len(counts)), counts), rank < size[:, None], chosen)
 
 
 @dataclass(frozen=True, eq=False)
 class Answers:
     """What the model said to questions: to each coalition, and to its complement."""
 
-    questions: Questions
+    questions: PairedRows
     said: FloatArray  # (2, m, outputs)
 
     def __add__(self, other: Answers) -> Answers:
@@ -122,18 +131,17 @@ class Pool:
     def players(self) -> int:
         return len(self.partition.players)
 
-    def cells(self, asked: Questions, coalition: BoolArray) -> FloatArray:
+    def cells(self, asked: PairedRows, coalition: BoolArray) -> FloatArray:
         """Questions as the surrogate reads them, with these coalitions: (m, columns)."""
         table = mixtures(self.matrix, self.start + asked.row, asked.background, self.partition.kept(coalition))
         return np.asarray(table, dtype=np.float64)
 
 
 class TableSurrogate:
-    """A linear function and boosted trees on what it leaves, fitted to one output of a model at cells of a table."""
+    """A linear function, a network where it helps, and boosted trees on what they leave, fitted to one output of a model at
+    cells of a table."""
 
-    def __init__(self, cells: FloatArray, output: FloatArray, rounds: int, seed: int) -> None:
-        with needs("data", "a budget that rows share"):
-            from sklearn.ensemble import HistGradientBoostingRegressor
+    def __init__(self, cells: FloatArray, output: FloatArray, rounds: int, seed: int, network: bool = False) -> None:
         known = np.isfinite(cells)
         count = np.maximum(known.sum(axis=0), 1)
         self._mean = np.where(known, cells, 0.0).sum(axis=0) / count
@@ -143,25 +151,79 @@ class TableSurrogate:
         self._level = float(output.mean())
         self._slope = np.linalg.solve(normal, centred.T @ (output - self._level) / len(cells))
         left = output - self._level - centred @ self._slope
-        self._trees = HistGradientBoostingRegressor(
-            max_iter=rounds, early_stopping=len(cells) >= FEWEST_TO_HOLD_OUT, random_state=seed
-        )
-        self._trees.fit(cells, left)
+        self.network: SurrogateNetwork | None = None
+        if not (network and len(cells) >= FEWEST_TO_HOLD_OUT and left.any()):
+            self._trees = _boost(cells, left, rounds, seed)
+            return
+        out = np.arange(len(cells)) % HELD_OUT == 0  # cells come in random order
+        alone = _boost(cells[~out], left[~out], rounds, seed)
+        made = SurrogateNetwork(centred[~out], left[~out], seed)
+        after = left - made.predict(centred)
+        both = _boost(cells[~out], after[~out], rounds, seed)
+        helps = ((after[out] - both.predict(cells[out])) ** 2).sum() < ((left[out] - alone.predict(cells[out])) ** 2).sum()
+        self.network, self._trees = (made, both) if helps else (None, alone)
 
     def _centre(self, cells: FloatArray) -> FloatArray:
         return np.where(np.isfinite(cells), cells - self._mean, 0.0)
 
     def predict(self, cells: FloatArray) -> FloatArray:
         """(m, columns) -> (m,)."""
-        return np.asarray(self._level + self._centre(cells) @ self._slope + self._trees.predict(cells))
+        centred = self._centre(cells)
+        found = np.asarray(self._level + centred @ self._slope + self._trees.predict(cells))
+        return found if self.network is None else found + self.network.predict(centred)
 
     def credit(self, pool: Pool) -> FloatArray:
-        """Exact Shapley values of the surrogate: (rows, players)."""
+        """Exact Shapley values of the linear part and of the trees: (rows, players)."""
         background, rows = pool.matrix[: pool.start], pool.matrix[pool.start :]
         owner = pool.partition.owner
         form = ClosedForm(self._trees, background, weight=pool.weights, players=owner, count=pool.players)
         by_column = (self._centre(rows) - pool.weights @ self._centre(background)) * self._slope
         return np.asarray(form.share(rows).credit[..., 0] + pool.partition.shares(by_column))
+
+    def network_total(self, pool: Pool) -> FloatArray:
+        """What there is to share in the network, by the same rounding as in `predict`: (rows,)."""
+        if self.network is None:
+            return np.zeros(pool.rows)
+        said = self.network.predict(self._centre(pool.matrix))
+        return np.asarray(said[pool.start :] - pool.weights @ said[: pool.start])
+
+    def network_payoffs(self, pool: Pool, coalition: BoolArray) -> FloatArray:
+        """What the network pays to coalitions of every row: (m, players) -> (rows, m)."""
+        if self.network is None:
+            return np.zeros((pool.rows, len(coalition)))
+        centred = self._centre(pool.matrix)
+        rows, background = centred[pool.start :], centred[: pool.start]
+        return self.network.payoffs(rows, background, pool.weights, pool.partition.kept(coalition))
+
+
+def _boost(cells: FloatArray, output: FloatArray, rounds: int, seed: int) -> HistGradientBoostingRegressor:
+    with needs("data", "a budget that rows share"):
+        from sklearn.ensemble import HistGradientBoostingRegressor
+    stops = len(cells) >= FEWEST_TO_HOLD_OUT
+    return HistGradientBoostingRegressor(max_iter=rounds, early_stopping=stops, random_state=seed).fit(cells, output)
+
+
+def network_pairs(rows: int, background: int, players: int) -> int:
+    """Pairs of coalitions that the credit of networks may rest on; 0: too few, so that there is no network.
+
+    >>> network_pairs(400, 100, 70), network_pairs(100_000, 1000, 70)
+    (512, 0)
+    """
+    pairs = min(NETWORK_PAIRS, NETWORK_CALLS // (2 * FOLDS * rows * background))
+    return pairs if pairs > 3 * players else 0
+
+
+def network_credit(pool: Pool, surrogates: list[TableSurrogate]) -> tuple[FloatArray, FloatArray]:
+    """Credit of the mean of the surrogates' networks, and its standard error: (rows, players) each."""
+    if all(one.network is None for one in surrogates):
+        return np.zeros((pool.rows, pool.players)), np.zeros((pool.rows, pool.players))
+    pairs = network_pairs(pool.rows, pool.start, pool.players)
+    asked = draw(np.array([pairs]), pool.players, np.ones(1), np.random.default_rng([pool.seed, pairs]))
+    paid = np.mean([one.network_payoffs(pool, asked.halves()) for one in surrogates], axis=0)
+    total = np.mean([one.network_total(pool) for one in surrogates], axis=0)
+    odd = (paid[:, :pairs] - paid[:, pairs:]) / 2 - np.outer(total, asked.coalition.mean(axis=1) - 0.5)
+    each = [correction(asked.coalition, one) for one in odd]
+    return total[:, None] / pool.players + np.stack([c for c, _, _ in each]), np.stack([error for _, error, _ in each])
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,7 +263,7 @@ def _opposite(answers: Answers) -> bool:
 
 
 def _solve_output(pool: Pool, answers: Answers, k: int, rounds: int) -> tuple[FloatArray, FloatArray, float]:
-    known, total, odd, explained = _subtract_surrogates(pool, answers, k, rounds)
+    known, blur, total, odd, explained = _subtract_surrogates(pool, answers, k, rounds)
     u, stderr, multiple = np.empty_like(known), np.empty_like(known), np.empty(pool.rows)
     asked = answers.questions
     order = np.argsort(asked.row, kind="stable")
@@ -210,24 +272,27 @@ def _solve_output(pool: Pool, answers: Answers, k: int, rounds: int) -> tuple[Fl
         c, stderr[r], freedom = correction(asked.coalition[some], odd[some])
         u[r] = total[r] / pool.players + c
         multiple[r] = stdtrit(freedom, 0.5 + defaults.LEVEL / 2)
-    stderr *= CAUTION**0.5
-    return known + shrink(u, stderr, total), multiple[:, None] * stderr, explained
+    cautious = multiple[:, None] * np.hypot(CAUTION**0.5 * stderr, blur)
+    return known + shrink(u, stderr, total), cautious, explained
 
 
-def _subtract_surrogates(pool: Pool, answers: Answers, k: int, rounds: int) -> tuple[FloatArray, FloatArray, FloatArray, float]:
-    """The surrogates' credit, what they leave of each row's total, and of the uneven odd part of every answer; and how much of
-    the answers they foresee."""
+def _subtract_surrogates(
+    pool: Pool, answers: Answers, k: int, rounds: int
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, float]:
+    """The surrogates' credit and its standard error, what they leave of each row's total, and of the uneven odd part of every
+    answer; and how much of the answers they foresee."""
     asked, said = answers.questions, answers.said[..., k]
     m = len(asked)
     fold = np.random.default_rng(pool.seed).permutation(m) % FOLDS
     cells = np.concatenate([pool.cells(asked, asked.coalition), pool.cells(asked, ~asked.coalition)])
     left = np.empty((2, m))
-    credit, ends_rows, ends_background = [], [], []
+    network = rounds > PILOT_ROUNDS and network_pairs(pool.rows, pool.start, pool.players) > 0
+    surrogates, credit, ends_rows, ends_background = [], [], [], []
     for one in range(FOLDS):
         train = np.flatnonzero(np.tile(fold != one, 2))
-        if len(train) > MOST_TRAINED:
-            train = np.random.default_rng([pool.seed, one]).choice(train, MOST_TRAINED, replace=False)
-        surrogate = TableSurrogate(cells[train], said.ravel()[train], rounds, pool.seed)
+        train = np.random.default_rng([pool.seed, one]).permutation(train)[:MOST_TRAINED]
+        surrogate = TableSurrogate(cells[train], said.ravel()[train], rounds, pool.seed, network)
+        surrogates.append(surrogate)
         own = np.tile(fold == one, 2)
         left.ravel()[own] = said.ravel()[own] - surrogate.predict(cells[own])
         credit.append(surrogate.credit(pool))
@@ -239,7 +304,8 @@ def _subtract_surrogates(pool: Pool, answers: Answers, k: int, rounds: int) -> t
     share = asked.coalition.mean(axis=1) - 0.5
     odd = (left[0] - left[1]) / 2 - (at_row[fold, asked.row] - at_background[fold, asked.background]) * share
     explained = 1 - float((left**2).mean()) / max(float(said.var()), np.finfo(float).tiny)
-    return np.mean(credit, axis=0), total, odd, explained
+    drawn, blur = network_credit(pool, surrogates)
+    return np.mean(credit, axis=0) + drawn, blur, total, odd, explained
 
 
 def correction(coalition: BoolArray, odd: FloatArray) -> tuple[FloatArray, FloatArray, float]:
@@ -334,7 +400,7 @@ def spend(
     pairs = (model_rows - rows - start) // 2
     with progress("asking the model", model_rows) as bar:
 
-        def answer(asked: Questions) -> Answers:
+        def answer(asked: PairedRows) -> Answers:
             """In batches, each said to the bar."""
             kept, row, other = partition.kept(asked.halves()), np.tile(start + asked.row, 2), np.tile(asked.background, 2)
             said = []

@@ -18,14 +18,14 @@ from accredit.core import FloatArray, distinct_names
 from accredit.core.notes import check_notes
 from accredit.core.version import __version__
 from accredit.errors import InvalidInput
-from accredit.methods import Chosen
+from accredit.methods import ChosenMethod
 from accredit.models.payoffs import Payoff
 from accredit.models.rows import RowModel, as_row_model
 from accredit.rows.credit import RowAnswer, answer_of, join
 from accredit.rows.explain import shown_first
 from accredit.rows.game import row_game
 from accredit.rows.result import TableExplanation, beside
-from accredit.series.players import Dealt, deal
+from accredit.series.players import SeriesPlayers, deal
 from accredit.series.reading import Series, read_background, read_series
 from accredit.series.result import SeriesExplanation
 
@@ -44,7 +44,7 @@ class SeriesQuestion:
     unit: str
     outputs: tuple[str, ...]
     series: Series
-    dealt: Dealt
+    dealt: SeriesPlayers
     background: FloatArray  # (m, cells)
     removal: str
     prediction: FloatArray  # (series, outputs)
@@ -53,7 +53,7 @@ class SeriesQuestion:
     budget: int | None
     seed: int
 
-    def answer(self, method: Chosen, watch: Callable[[int], None] = lambda done: None) -> RowAnswer:
+    def answer(self, method: ChosenMethod, watch: Callable[[int], None] = lambda done: None) -> RowAnswer:
         """The credit of all series by one method."""
         solver, found = method.solver(self.budget, self.seed), []
         size, cells = self.background.shape
@@ -74,7 +74,7 @@ class SeriesQuestion:
             watch(r + 1)
         return join(found)
 
-    def explanation(self, method: Chosen, answer: RowAnswer, target: str | int | None) -> TableExplanation:
+    def explanation(self, method: ChosenMethod, answer: RowAnswer, target: str | int | None) -> TableExplanation:
         """The answer with everything that is needed to read it."""
         shown, chosen = shown_first(self.model, self.outputs, self.unit, self.prediction, target)
         return TableExplanation(
@@ -194,7 +194,7 @@ def _by_cell(model: RowModel, shape: tuple[int, int], channels_first: bool) -> R
 
 
 def explain_by(
-    asked: SeriesQuestion, methods: Sequence[Chosen], target: str | int | None, watch: Callable[[int], None]
+    asked: SeriesQuestion, methods: Sequence[ChosenMethod], target: str | int | None, watch: Callable[[int], None]
 ) -> SeriesExplanation:
     """The series by every method."""
     count = len(asked.series)

@@ -23,7 +23,7 @@ FORMS = (
 
 
 @dataclass(frozen=True, eq=False)
-class Dealt:
+class SeriesPlayers:
     """Players, and the player of every cell; where stretches are found in each series by itself, of every series."""
 
     players: tuple[str, ...]
@@ -34,7 +34,7 @@ class Dealt:
         return Partition(self.players, self.owner[row if len(self.owner) > 1 else 0].ravel())
 
 
-def deal(series: Series, players: object) -> Dealt:
+def deal(series: Series, players: object) -> SeriesPlayers:
     """Cells dealt out to players.
 
     >>> from accredit.series.reading import read_series
@@ -56,7 +56,7 @@ def deal(series: Series, players: object) -> Dealt:
     )
 
 
-def _spelled(series: Series, spelled: str) -> Dealt:
+def _spelled(series: Series, spelled: str) -> SeriesPlayers:
     length, width = series.shape
     match = re.fullmatch(r"([a-z-]+)(?::(\d+))?(\s*[x×]\s*channels)?", spelled.strip())
     kind, count, crossed = (match[1], match[2], match[3]) if match else ("", None, None)
@@ -91,29 +91,29 @@ def _stretch(steps: tuple[str, ...], inside: object) -> str:
     return first if len(where) == 1 else f"{first}–{last}"
 
 
-def _whole(series: Series, owner: IntArray, names: Iterable[str]) -> Dealt:
-    return Dealt(distinct_names(names), np.asarray(owner, dtype=np.int64)[None])
+def _whole(series: Series, owner: IntArray, names: Iterable[str]) -> SeriesPlayers:
+    return SeriesPlayers(distinct_names(names), np.asarray(owner, dtype=np.int64)[None])
 
 
-def _over_time(series: Series, stretch: IntArray, names: Iterable[str]) -> Dealt:
+def _over_time(series: Series, stretch: IntArray, names: Iterable[str]) -> SeriesPlayers:
     """Stretches of time, all channels together: (series or 1, steps)."""
-    return Dealt(distinct_names(names), np.repeat(stretch[:, :, None], series.shape[1], axis=2).astype(np.int64))
+    return SeriesPlayers(distinct_names(names), np.repeat(stretch[:, :, None], series.shape[1], axis=2).astype(np.int64))
 
 
-def _across(series: Series, stretch: IntArray, names: Iterable[str]) -> Dealt:
+def _across(series: Series, stretch: IntArray, names: Iterable[str]) -> SeriesPlayers:
     """Stretches of time in each channel by itself."""
     width = series.shape[1]
     both = tuple(f"{channel} · {name}" for name in names for channel in series.channels)
-    return Dealt(distinct_names(both), (stretch[:, :, None] * width + np.arange(width)).astype(np.int64))
+    return SeriesPlayers(distinct_names(both), (stretch[:, :, None] * width + np.arange(width)).astype(np.int64))
 
 
-def _named(series: Series, players: Mapping[str, Iterable[int]]) -> Dealt:
+def _named(series: Series, players: Mapping[str, Iterable[int]]) -> SeriesPlayers:
     length, width = series.shape
     partition = partition_of(players, length, np.ones(length, dtype=bool), series.steps)
-    return Dealt(partition.players, np.repeat(partition.owner[:, None], width, axis=1)[None])
+    return SeriesPlayers(partition.players, np.repeat(partition.owner[:, None], width, axis=1)[None])
 
 
-def _labelled(series: Series, label: IntArray) -> Dealt:
+def _labelled(series: Series, label: IntArray) -> SeriesPlayers:
     length, width = series.shape
     cells = np.repeat(label[:, None], width, axis=1) if label.ndim == 1 else label
     known, owner = np.unique(cells, return_inverse=True)

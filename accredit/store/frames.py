@@ -38,7 +38,7 @@ def read_frame(path: str | Path, codes: str | None = None, said: TableFormat | N
     elif is_table(path):
         sheet = read_sheet(path, said).with_plain_numbers(said)
         frame = _type_of(sheet, codes)
-        notes = sheet.notes + _note_missing(sheet, frame)
+        notes = sheet.notes + _note_missing(sheet, frame) + _note_zeros(sheet, frame)
     else:
         raise InvalidInput(f"{str(path)!r} ends in neither .csv, .tsv, .jsonl (.gz may follow) nor .parquet", code="format")
     if frame.empty:
@@ -76,6 +76,19 @@ def _note_missing(sheet: Sheet, frame: pandas.DataFrame) -> tuple[str, ...]:
             notes.append(
                 f"Read as missing in column {name!r} of {Path(sheet.file).name}: {', '.join(map(repr, list(words)[:SHOWN]))} "
                 f"({count} cell{'s' * (count != 1)})."
+            )
+    return tuple(notes)
+
+
+def _note_zeros(sheet: Sheet, frame: pandas.DataFrame) -> tuple[str, ...]:
+    """Numbers that begin with zeros, which are not kept: such a column is often a code."""
+    notes = []
+    for k, name in enumerate(sheet.names):
+        padded = next((row[k] for row in sheet.rows if PADDED.fullmatch(row[k].strip())), None)
+        if padded is not None and frame[name].dtype.kind in "iuf":
+            notes.append(
+                f"Column {name!r} of {Path(sheet.file).name} is written with zeros in front: {padded} was read as the number "
+                f"{int(padded)}."
             )
     return tuple(notes)
 

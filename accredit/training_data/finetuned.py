@@ -18,7 +18,7 @@ from accredit.checks import needs
 from accredit.checks.tables import ending, is_table, read_lines
 from accredit.errors import InvalidInput
 from accredit.influence.functions import moving
-from accredit.influence.kfac import JOINT, network_influence
+from accredit.influence.kfac import PASSES, choose, network_influence
 from accredit.influence.losses import IGNORED, Batch, Classification, answers_of, check_rows, pick
 from accredit.influence.network import MEMORY_BYTES, Network, evaluating, network
 from accredit.influence.trace import answer_places, encode_texts, pad
@@ -149,10 +149,9 @@ def value_finetuned(
     if loaded.model.config.pad_token_id is None and loaded.task == "classify":
         batch_size = 1  # such a model finds the end of a text by its padding
     net = network(loaded.model, layers=layers, batch_size=batch_size, memory=memory)
-    if watch:
-        passes = 2 if net.parameters <= JOINT else 3  # to fit a curvature and to multiply
-        net = replace(net, watch=_count(watch, passes * len(train) + len(test)))
     (data, cut), (queries, also_cut) = (_batch(loaded, part) for part in (train, test))
+    if watch:
+        net = replace(net, watch=_count(watch, PASSES[choose(net, data, queries=1)[0]] * len(train) + len(test)))
     found = network_influence(net, data, queries, names=names, on_mean=True, seed=seed)
     values = found.attribution() if groups is None else sum_up(found.attribution(), groups)
     is_class = isinstance(net.loss, Classification)
@@ -239,7 +238,7 @@ def _answer(tokenizer: transformers.PreTrainedTokenizerBase, rows: Taught, longe
 
 
 def _predict(net: Network, queries: Batch) -> Skill:
-    """How well the model itself foretells the labels of the test rows."""
+    """How well the model itself predicts the labels of the test rows."""
     import torch
 
     count, said = check_rows(queries), []

@@ -139,14 +139,19 @@ def label_studio(found: WrongLabels, cells: Mapping[str, Mapping[str, Any]], tex
                 {
                     "model_version": AGENT,
                     "score": round(s.probability, 4),
-                    "result": [
-                        {"from_name": QUESTION, "to_name": TEXT_FIELD, "type": "choices", "value": {"choices": [s.suggested]}}
-                    ],
+                    "result": [{"from_name": QUESTION, "to_name": TEXT_FIELD, **_answer(found, s.suggested)}],
                 }
             ],
         }
         for s in suspects(found)
     ]
+
+
+def _answer(found: WrongLabels, suggested: str) -> dict[str, Any]:
+    """What is suggested, as a choice, or as a number of <Number name="label" toName="text">."""
+    if found.is_of_numbers:
+        return {"type": "number", "value": {"number": float(suggested)}}
+    return {"type": "choices", "value": {"choices": [suggested]}}
 
 
 def argilla(found: WrongLabels, cells: Mapping[str, Mapping[str, Any]], text: str | None) -> list[dict[str, Any]]:

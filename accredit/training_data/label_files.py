@@ -18,7 +18,8 @@ from accredit.labels.wrong_votes import wrong_votes
 from accredit.store.frames import read_frame, warn_reading
 from accredit.training_data.features import features
 from accredit.training_data.tables import _features, check_columns, name_annotators, name_by, show_rows, texts_in
-from accredit.valuation.targets import check_target
+from accredit.valuation.targets import check_target, name_rows
+from accredit.valuation.targets import rows as rows_in_words
 
 if TYPE_CHECKING:
     import pandas
@@ -44,7 +45,7 @@ def is_voted(file: str | Path, annotators: Sequence[str], identity: str | None) 
         return True
     if not annotators or identity is None:
         return False
-    frame = warn_reading(read_frame(file))
+    frame = read_frame(file)
     check_columns(frame, file, {"id": identity, "text": None})
     return bool(frame[identity].duplicated().any())
 
@@ -67,7 +68,9 @@ def tags_of_file(
         {part for part in TAG_SEPARATOR.split(str(cell).strip()) if part} if present else set()
         for cell, present in zip(frame[target], frame[target].notna(), strict=True)
     ]
-    found = wrong_tags(tags, texts=rows.texts, features=rows.views or None, names=rows.names, seed=seed, watch=watch)
+    found = wrong_tags(
+        tags, texts=rows.texts, features=rows.views or None, names=rows.names, excerpts=rows.shown, seed=seed, watch=watch
+    )
     return found, rows
 
 
@@ -95,7 +98,8 @@ def votes_of_file(
                 argument="target",
                 code="conflict",
             )
-        rows = _rows(frame, file, text, seen_as, {identity, *annotators}, identity)
+        frame, bare = _labelled(frame, annotators)
+        rows = _rows(frame, file, text, seen_as, {identity, *annotators}, identity, bare)
         votes = {
             name: [cell if ok else None for cell, ok in zip(frame[name], frame[name].notna(), strict=True)]
             for name in annotators
@@ -125,6 +129,21 @@ def votes_of_file(
     return found, rows
 
 
+def _labelled(frame: pandas.DataFrame, annotators: Sequence[str]) -> tuple[pandas.DataFrame, tuple[str, ...]]:
+    """The rows that somebody labelled, and what is said of the others."""
+    bare = frame[list(annotators)].isna().all(axis=1)
+    if not bare.any():
+        return frame, ()
+    if bare.all():
+        raise InvalidInput(
+            f"the columns {', '.join(annotators)} of annotators hold no label at all; name columns of labels",
+            argument="annotators",
+            code="missing",
+        )
+    said = f"{rows_in_words(int(bare.sum()))} without any label left out: {name_rows(frame.index[bare])}"
+    return frame[~bare].reset_index(drop=True), (said,)
+
+
 def _rows(
     frame: pandas.DataFrame,
     file: str | Path,
@@ -132,14 +151,14 @@ def _rows(
     seen_as: Sequence[str],
     aside: set[str | None],
     identity: str | None,
+    notes: tuple[str, ...] = (),
 ) -> LabelRows:
     texts = None if text is None else texts_in(frame, text, str(file))
     everything = np.arange(len(frame))
     if text is None and not seen_as:
         views = {"columns": _features(frame, frame, aside)[0]}
-        notes: tuple[str, ...] = ()
     else:
         seen = [features(name, texts, len(frame), everything) for name in seen_as]
         views = {one.name: one.rows for one in seen if one.name != "tfidf"}
-        notes = tuple(note for one in seen for note in one.notes)
+        notes += tuple(note for one in seen for note in one.notes)
     return LabelRows(frame, name_by(frame, identity), texts, views, show_rows(frame, text, aside), notes)

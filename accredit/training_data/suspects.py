@@ -47,12 +47,12 @@ class Harmful:
     credit: float
     surely: Sureness
     label: str = ""
-    text: str = ""  # what the row says, where it is a text
+    text: str = ""  # what the row says, or its first cells
 
 
 @dataclass(frozen=True)
 class RowFacts:
-    """What is known of the rows of a run: their labels and texts by name, and the groups that play."""
+    """What is known of the rows of a run: their labels, and texts or first cells, by name, and the groups that play."""
 
     labels: Mapping[str, str]
     texts: Mapping[str, str]

@@ -22,7 +22,17 @@ from accredit.training_data.suspects import RowFacts
 from accredit.training_data.table_notes import MANY_KINDS, table_notes
 from accredit.valuation.purchases import check_prices
 from accredit.valuation.split import LARGEST_NUMBER, Split, groups_of, is_number, split
-from accredit.valuation.targets import EMPTY, capitals, check_target, classes, name_rows, numbers, predicts_number, rows
+from accredit.valuation.targets import (
+    EMPTY,
+    capitals,
+    check_not_numbering,
+    check_target,
+    classes,
+    name_rows,
+    numbers,
+    predicts_number,
+    rows,
+)
 
 if TYPE_CHECKING:
     import pandas
@@ -68,16 +78,16 @@ class Table:
 
     @property
     def rows(self) -> RowFacts:
-        """Labels and texts by row."""
-        names = self.data.names
-        texts = {} if self.texts is None else dict(zip(names, self.texts, strict=True))
+        """Labels and looks by row."""
+        names, shown = self.data.names, dict(zip(self.whole.names, self.whole.shown, strict=True))
         labels = dict(zip(names, self.labels, strict=True))
-        return RowFacts(labels, texts, self.groups, self.data.classes is not None, self.silent)
+        looks = {name: shown[name] for name in names}
+        return RowFacts(labels, looks, self.groups, self.data.classes is not None, self.silent)
 
     @property
     def facts(self) -> dict[str, object]:
         """What a journal keeps of the rows, so that whoever watches the run sees more than row numbers."""
-        texts = None if self.texts is None else [text[:TEXT_KEPT] for text in self.texts]
+        texts = [text[:TEXT_KEPT] for text in self.rows.texts.values()]
         is_class = self.data.classes is not None
         return {
             "labels": list(self.labels),
@@ -138,6 +148,11 @@ def table(
     check_target(frame, target, str(file))
     check_target(held, target, held_name or str(file))
     regression = predicts_number(frame[target]) if task is None else task == "number"
+    taught: tuple[str, ...] = ()
+    if task is None:
+        check_not_numbering(frame[target])
+    if within and not regression:
+        train, held, taught = _teach_every_class(train, held, target)
     y, test_y = numbers(train, held, target) if regression else classes(train, held, target, within)
     training, testing = _places(frame, train, held, within)
     texts = (
@@ -146,7 +161,7 @@ def table(
         else _in_place(training, testing, texts_in(train, text, str(file)), texts_in(held, text, held_name or str(file)))
     )
     notes = notes_of(frame) + (() if within else notes_of(held)) + (() if regression else capitals({*y, *test_y}))
-    notes += _fewer_tests(len(frame)) if test is None else ()
+    notes += (_fewer_tests(len(frame)) if test is None else ()) + taught
     if by_columns:
         x, test_x, columns = _features(train, held, {target, *aside})
         views = {"columns": np.array(_in_place(training, testing, x, test_x))[: len(frame)]}
@@ -172,8 +187,23 @@ def table(
         show_rows(frame, text, {target, identity, annotator}),
         None if annotator is None else name_annotators(frame, annotator),
     )
-    taught, asked = (None if texts is None else tuple(texts[i] for i in rows) for rows in (training, testing))
-    return Table(data, tuple(map(str, train[target])), gathered, columns, taught, asked, whole, price, nested, notes)
+    train_texts, test_texts = (None if texts is None else tuple(texts[i] for i in rows) for rows in (training, testing))
+    return Table(data, tuple(map(str, train[target])), gathered, columns, train_texts, test_texts, whole, price, nested, notes)
+
+
+def _teach_every_class(
+    train: pandas.DataFrame, held: pandas.DataFrame, target: str
+) -> tuple[pandas.DataFrame, pandas.DataFrame, tuple[str, ...]]:
+    """The same split, but that a class of which chance left no row for training has its first one there, if there are two."""
+    import pandas
+
+    lone = held[~held[target].isin(train[target])]
+    moved = lone[lone[target].duplicated(keep=False) & ~lone[target].duplicated()]
+    if moved.empty or len(moved) == len(held):
+        return train, held, ()
+    names = ", ".join(repr(str(label)) for label in moved[target].head(3)) + ", …" * (len(moved) > 3)
+    said = f"{name_rows(moved.index)} moved from the test rows to the training rows, which had no row of the class {names}"
+    return pandas.concat([train, moved]).sort_index(), held.drop(moved.index), (said,)
 
 
 def _fewer_tests(rows: int) -> tuple[str, ...]:

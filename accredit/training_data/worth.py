@@ -16,13 +16,15 @@ from accredit.core.game import tabulate
 from accredit.errors import InvalidInput, TooManyPlayers
 from accredit.evaluate.data import Curve, random_removal_curve, removal_curve
 from accredit.games import grouped
-from accredit.methods import Chosen, find
+from accredit.methods import ChosenMethod, find
 from accredit.store import Durable, Executor, Journal, durable
 from accredit.training_data.report import Valuation
 from accredit.training_data.rules import KNN_NEIGHBOURS, WEIGHT_DECAY, nearest_rows
-from accredit.training_data.suspects import harmful
+from accredit.training_data.suspects import RowFacts, harmful
 from accredit.training_data.tables import Table
 from accredit.valuation.certainty import FEWEST_TESTS
+from accredit.valuation.cross_fit import CrossFit, cross_fit
+from accredit.valuation.finetuning import fine_tuning
 from accredit.valuation.forecast import PILOT_TRAININGS, Forecast, forecast, settle_budget
 from accredit.valuation.knn import KNNUtility
 from accredit.valuation.knn_numbers import KNNRegression
@@ -32,10 +34,12 @@ from accredit.valuation.resolution import resolution
 from accredit.valuation.retraining import Retraining
 from accredit.valuation.ridge import RidgeUtility
 from accredit.valuation.split import Split
+from accredit.valuation.torch_training import TorchTraining
 from accredit.valuation.utility import Utility
 from accredit.values import shapley_interactions
 
 MODELS = ("logistic", "ridge", "forest")
+FINE_TUNE = "finetune:"  # before the folder of a pretrained transformer that every coalition fine-tunes
 CURVE_STEPS, CURVE_ORDERS = 10, 3
 FIT_OVERHEAD, SMALL_WORK = 50_000, 50_000_000  # in cells of the training table
 FEW_GROUPS, SYNERGIES = 12, 6  # up to this many groups, this many interactions are shown
@@ -56,6 +60,7 @@ def value_table(
     started: Callable[[], None] | None = None,
     told: Callable[[str, int], None] | None = None,
     curves: bool = True,
+    folds: int | None = None,
 ) -> Valuation:
     """Value the rows, or the groups of rows, of a table by one method for training data (see `accredit methods`).
 
@@ -63,10 +68,13 @@ def value_table(
     them: a smaller budget is refused, and without a budget they are spent; nearest neighbours are then looked at only as far
     as it takes. `started` is called when the request and the journal are accepted, before anything is trained; `told` with what
     the budget will tell and how many trainings it is, before they are spent; `watch` with the number of payoffs known so far.
+    With `folds`, nearest neighbours value every row of the file, each a test row in one of so many folds.
     """
     chosen, players = find(method, "training data"), len(table.groups or table.data.names)
     _check(chosen, model, players, budget or defaults.BUDGET, half_width, table)
     neighbours = chosen.name == "knn-shapley"
+    if folds is not None:
+        return _cross_fit(table, chosen, folds, half_width, seed, journal, executor, watch, started, curves)
     if neighbours and table.groups is None:
         if started:
             started()
@@ -74,7 +82,7 @@ def value_table(
         lines = _curves(_neighbours(table.data), values) if curves else ()
         named = harmful(values, table.rows)
         return Valuation(values, named, lines, _share(table.data), 0, 0, silent=table.silent, rows=table.rows)
-    rows = _neighbours(table.data) if neighbours else utility(table.data, model, seed)
+    rows = _neighbours(table.data) if neighbours else _trained(table, model, seed)
     where = _executor(rows, executor, budget or defaults.BUDGET, limit)
     with durable(rows, journal, where, seed=seed, limit=limit, watch=watch) as kept:
         if started:
@@ -104,6 +112,45 @@ def value_table(
         )
 
 
+def _cross_fit(
+    table: Table,
+    chosen: ChosenMethod,
+    folds: int,
+    half_width: float | None,
+    seed: int,
+    journal: Journal | None,
+    executor: str | Executor | None,
+    watch: Callable[[int], None] | None,
+    started: Callable[[], None] | None,
+    curves: bool,
+) -> Valuation:
+    """Every row of the file valued, each a test row in one fold."""
+    whole, data = table.whole, table.data
+    for is_so, what in (
+        (chosen.name != "knn-shapley", f"method={chosen.name!r}"),
+        (table.groups is not None, "players, which makes groups of rows"),
+        (len(whole.names) != len(data.y) + len(data.test_y), "a test file: rows of the file itself are test rows"),
+        (half_width is not None, "half_width"),
+        (journal is not None, "store: nothing is trained that could be kept"),
+    ):
+        if is_so:
+            raise InvalidInput(
+                f"folds={folds} does not go with {what}; leave one of them out", argument="folds", code="conflict"
+            )
+    taught = np.isin(np.array(whole.names, dtype=object), np.array(data.names, dtype=object))
+    place = np.argsort(np.append(np.flatnonzero(taught), np.flatnonzero(~taught)))
+    x, y = np.vstack([data.x, data.test_x])[place], np.concatenate([data.y, data.test_y])[place]
+    rows = CrossFit(x, y, whole.names, data.classes, folds, seed, KNN_NEIGHBOURS)
+    if started:
+        started()
+    values = cross_fit(rows, executor or "serial", watch)
+    labels, looks = (dict(zip(whole.names, cells, strict=True)) for cells in (whole.labels, whole.shown))
+    facts = RowFacts(labels, looks, None, data.classes is not None, table.silent)
+    payoff = f"{_share(data)}; mean over {folds} folds, each tested by its rows and taught by the others"
+    lines = _curves(rows, values) if curves else ()
+    return Valuation(values, harmful(values, facts), lines, payoff, 0, 0, silent=table.silent, rows=facts)
+
+
 def _neighbours(data: Split) -> KNNUtility | KNNRegression:
     return KNNRegression(data, KNN_NEIGHBOURS) if data.classes is None else KNNUtility(data, KNN_NEIGHBOURS)
 
@@ -126,7 +173,7 @@ class Spending:
     warnings: tuple[str, ...] = ()
 
 
-def _settle(chosen: Chosen, players: int, budget: int | None, curves: bool) -> Spending:
+def _settle(chosen: ChosenMethod, players: int, budget: int | None, curves: bool) -> Spending:
     """Keep what curves take out of the budget, or leave curves out where they would take more than a quarter of it."""
     whole = budget or defaults.BUDGET
     if _plays(chosen) and defaults.affordable(players, whole):
@@ -141,7 +188,7 @@ def _settle(chosen: Chosen, players: int, budget: int | None, curves: bool) -> S
 
 
 def _forecast(
-    chosen: Chosen, table: Table, game: Game, plan: Spending, budget: int | None, half_width: float | None, seed: int
+    chosen: ChosenMethod, table: Table, game: Game, plan: Spending, budget: int | None, half_width: float | None, seed: int
 ) -> tuple[int, str]:
     """The trainings that values take, and what they will tell where that is little; nothing is predicted of exact values."""
     players = len(game.players)
@@ -154,14 +201,14 @@ def _forecast(
     return settle_budget(pilot, players, budget, half_width, plan.budget, plan.kept)
 
 
-def _credit(chosen: Chosen, table: Table, game: Game, budget: int, seed: int) -> Any:
+def _credit(chosen: ChosenMethod, table: Table, game: Game, budget: int, seed: int) -> Any:
     """What a method says about the rows or groups: a value of the game, or of several games, or a rule that knows the rows."""
     if chosen.method.kind == "game":
         return chosen.solver(budget, seed, table.nested).solve(game)
     return chosen.load()(table, game, budget, seed)
 
 
-def _of_parts(chosen: Chosen, table: Table, by_part: PaidByPart, budget: int, seed: int) -> Attributions:
+def _of_parts(chosen: ChosenMethod, table: Table, by_part: PaidByPart, budget: int, seed: int) -> Attributions:
     """The same values by each part of the test rows."""
     games = by_part if table.groups is None else grouped(by_part, table.groups)
     found = _credit(chosen, table, games, budget, seed)
@@ -169,7 +216,7 @@ def _of_parts(chosen: Chosen, table: Table, by_part: PaidByPart, budget: int, se
     return found
 
 
-def _plays(chosen: Chosen) -> bool:
+def _plays(chosen: ChosenMethod) -> bool:
     """Whether values are those of the game of retraining. Those of nearest neighbours are, where groups play."""
     return chosen.method.kind == "game" or chosen.name == "knn-shapley"
 
@@ -189,6 +236,17 @@ def _score(method: str, table: Table) -> str:
     if method == "datamodel" and table.groups is None:
         return "; the scores are about its outputs at the test rows"
     return ""
+
+
+def _trained(table: Table, model: str, seed: int) -> Retraining | RidgeUtility | TorchTraining:
+    """The game of a model trained on the features of the rows, or of a transformer that is fine-tuned on their texts."""
+    if not model.startswith(FINE_TUNE):
+        return utility(table.data, model, seed)
+    data = table.data
+    assert table.texts is not None and table.held_texts is not None and data.classes is not None  # checked beforehand
+    named, test_named = ([data.classes[code] for code in codes] for codes in (data.y, data.test_y))
+    folder = model.removeprefix(FINE_TUNE)
+    return fine_tuning(folder, table.texts, named, table.held_texts, test_named, names=data.names, seed=seed)
 
 
 def utility(data: Split, model: str, seed: int = 0) -> Retraining | RidgeUtility:
@@ -246,7 +304,7 @@ def _purchases(table: Table, paying: Remembered | Durable) -> Purchases:
     return best_purchases(game.players, payoffs, table.prices, by_part=by_part, copied=copied)
 
 
-def _check(chosen: Chosen, model: str, players: int, budget: int, half_width: float | None, table: Table) -> None:
+def _check(chosen: ChosenMethod, model: str, players: int, budget: int, half_width: float | None, table: Table) -> None:
     """Refuse, before anything is trained, what cannot be answered."""
     method = chosen.name
     if half_width is not None:
@@ -259,13 +317,28 @@ def _check(chosen: Chosen, model: str, players: int, budget: int, half_width: fl
             argument="prices",
             code="too-many",
         )
-    if model not in MODELS:
+    numbers = table.data.classes is None
+    if model.startswith(FINE_TUNE):
+        if table.texts is None or numbers:
+            raise InvalidInput(
+                f"model={model!r} is fine-tuned on texts with classes; name the column of texts with text=COLUMN, and a target "
+                "that is a class",
+                argument="model",
+                code="conflict",
+            )
+        if chosen.method.kind != "game":
+            raise InvalidInput(
+                f"method={method!r} does not train model={model!r} again; write method='shapley'",
+                argument="method",
+                code="conflict",
+            )
+    elif model not in MODELS:
         raise InvalidInput(
-            f"unknown model {model!r}; choose {', '.join(MODELS)}, or a folder with a fine-tuned model",
+            f"unknown model {model!r}; choose {', '.join(MODELS)}, {FINE_TUNE}FOLDER to fine-tune a pretrained model on every "
+            "coalition, or a folder with a fine-tuned model",
             argument="model",
             code="unknown",
         )
-    numbers = table.data.classes is None
     if numbers and model == "logistic" and method != "knn-shapley":
         raise InvalidInput(
             "the target is a number, not a class, and model='logistic' is for classes; "
@@ -295,7 +368,7 @@ def _check(chosen: Chosen, model: str, players: int, budget: int, half_width: fl
         )
 
 
-def _check_half_width(chosen: Chosen, table: Table) -> None:
+def _check_half_width(chosen: ChosenMethod, table: Table) -> None:
     """Only errors that more trainings narrow, or that a bound is known for, can be asked to be small."""
     if chosen.name == "knn-shapley":
         if table.groups is not None:

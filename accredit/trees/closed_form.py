@@ -7,7 +7,7 @@ The columns before a pipeline are the players: a one-hot block belongs to the co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -18,16 +18,16 @@ from accredit.checks.arguments import check_arguments
 from accredit.checks.numbers import as_array
 from accredit.core import FloatArray, IntArray
 from accredit.errors import InvalidInput
-from accredit.models.arrays import votes_by_pairs
+from accredit.models.arrays import inner_model, votes_by_pairs
 from accredit.products.form import Form, NotProducts, plain_numbers
 from accredit.products.linear import Linear, NotLinear, is_linear, linear_of
 from accredit.products.reading import READERS, exponential_form, form_of
 from accredit.products.shares import FormShares
 from accredit.trees.credit import TreeCredit, TreeShares, background_of, check_owners, check_weight
 from accredit.trees.linked import LinkedShares, Worth
-from accredit.trees.members import Member, members_of
+from accredit.trees.members import Members, members_of
 from accredit.trees.reading import Ensemble, NotTrees, ensemble_of
-from accredit.trees.separable import NotSeparable, owners, still_own
+from accredit.trees.separable import NotSeparable, any_mixtures, mixtures, owners, still_own
 from accredit.trees.terms import Terms, TermShares, has_terms, terms_of
 from accredit.values.precedence import Stages
 from accredit.values.semivalue_rules import semivalue_of
@@ -183,7 +183,13 @@ class ClosedForm:
         table = _table(rows, "rows")
         _check_widths(table, self._background)
         matrix, margin = self._solver.read(self._before(table), said) if reading is None else reading
-        got = self.prepare(table, matrix).credit(matrix)
+        try:
+            prepared = self.prepare(table, matrix)
+        except NotSeparable:
+            if not self._add_columns(table):
+                raise
+            return self.share(rows, said)
+        got = prepared.credit(matrix)
         self._check_sum(got, margin)
         return RowCredit(
             got.credit,
@@ -197,6 +203,19 @@ class ClosedForm:
             got.means,
             got.half_width,
         )
+
+    def _add_columns(self, rows: Table) -> bool:
+        """Read a linear model behind steps that mix columns as a sum of one function of each column, if it is one."""
+        if not isinstance(self._solver, _Weighted) or self._background is None:
+            return False
+        terms = self._solver.terms(self._before, self._background)
+        try:
+            terms.read(any_mixtures(_stack(rows, self._background)), None)
+        except NotProducts:
+            return False
+        self._final, self._before, self._shares = self.model, lambda rows: rows, None
+        self._solver, self._compared = _Termwise(terms), self._background
+        return True
 
     def _check_sum(self, got: TreeCredit, margin: FloatArray) -> None:
         """Refuse Shapley values of the raw output that do not add up to it."""
@@ -282,7 +301,7 @@ class Shares(Protocol):
     def credit(self, rows: Numbers) -> TreeCredit: ...
 
 
-class Solver(Protocol):
+class ClosedFormSolver(Protocol):
     """A model with a closed form: reads rows, and prepares their sharing."""
 
     outputs: tuple[str, ...]
@@ -364,6 +383,26 @@ class _Weighted:
         matrix = self.numbers(rows)
         self._linear.check(rows, matrix)
         return matrix, self._linear.margin(matrix)
+
+    def terms(self, before: Callable[[Table], Table], background: Table) -> Terms:
+        """One function of each column of the rows before the steps: what it adds when it alone leaves a background row."""
+        linear, start = self._linear, background.iloc[:1] if hasattr(background, "iloc") else background[:1]
+
+        def margin(rows: Table) -> FloatArray:
+            return linear.margin(self.numbers(before(rows)))
+
+        def evaluate(rows: Table) -> FloatArray:
+            count, width = rows.shape
+            both, all_rows = _stack(rows, start), np.arange(count)
+            alone = [
+                mixtures(both, all_rows, np.full(count, count), np.tile(np.arange(width) == j, (count, 1)))
+                for j in range(width)
+            ]
+            return np.stack([margin(some) for some in alone], axis=1) - margin(start)[:, None]
+
+        own = lambda rows: linear.own(before(rows))  # noqa: E731
+        columns = tuple((j,) for j in range(background.shape[1]))
+        return Terms(linear.source, columns, margin(start)[0], evaluate, own, self.outputs, self.payoff)
 
     def prepare(self, background: Numbers | None, asked: CreditRequest) -> Shares:
         if background is None:
@@ -452,23 +491,27 @@ class _Termwise:
         return TermShares(self._terms, background, asked.players, asked.count, asked.value, asked.interactions, asked.weight)
 
 
-class _Mean:
-    """A weighted mean of models, each of which has a closed form of its own, behind the same signature."""
+class _Sum:
+    """A weighted sum of models, each of which has a closed form of its own, behind the same signature."""
 
-    def __init__(self, model: object, members: Sequence[Member], own: Callable[[Table], object]) -> None:
-        self._name, self._members, self._own = type(model).__name__, members, own
+    def __init__(self, model: object, members: Members) -> None:
+        self._name, self._members = type(model).__name__, members
         self._forms: list[ClosedForm] = []
-        for member in members:
+        for member in members.each:
             try:
                 self._forms.append(ClosedForm(member.model, unit=member.unit))
             except NO_FORM as why:
-                raise NotProducts(f"{self._name} averages a {type(member.model).__name__}, which has none: {why}") from None
-        shapes = {(form.payoff, len(form.outputs)) for form in self._forms}
+                raise NotProducts(f"{self._name} adds up a {type(member.model).__name__}, which has none: {why}") from None
+        unit = members.each[0].unit
+        shapes = {(_of_regression(form.payoff, unit), len(form.outputs)) for form in self._forms}
         if len(shapes) > 1:
             said = " and ".join(sorted(f"{count} × {payoff}" for payoff, count in shapes))
-            raise NotProducts(f"{self._name} averages members with closed forms of different outputs: {said}")
-        self.payoff, self.outputs = self._forms[0].payoff, self._forms[0].outputs
-        if members[0].unit == "probability" and self.payoff != "probability":
+            raise NotProducts(f"{self._name} adds up members with closed forms of different outputs: {said}")
+        ((self.payoff, count),) = shapes
+        if members.outputs is not None and count > 1:
+            raise NotProducts(f"the members of {self._name} have {count} outputs each, where one is needed")
+        self.outputs = self._forms[0].outputs if members.outputs is None else members.outputs
+        if unit == "probability" and self.payoff != "probability":
             raise NotProducts(f"{self._name} averages probabilities, and its members have a closed form of their {self.payoff}")
 
     def numbers(self, rows: Table) -> FloatArray:
@@ -478,22 +521,31 @@ class _Mean:
         return None
 
     def read(self, rows: Table, said: FloatArray | None = None) -> Reading:
-        each = [form.margin(member.rows(rows)) for member, form in zip(self._members, self._forms, strict=True)]
-        weights = np.array([member.weight for member in self._members])
-        margin, size = np.tensordot(weights, each, 1), np.tensordot(np.abs(weights), np.abs(each), 1)
-        own = np.asarray(self._own(rows) if said is None else said, dtype=np.float64).reshape(len(margin), -1)
+        members = self._members
+        each = [form.margin(member.rows(rows)) for member, form in zip(members.each, self._forms, strict=True)]
+        margin = members.start + members.add_up(each)
+        sizes = [
+            abs(member.weight) * np.abs(one).max(axis=1, keepdims=True) for member, one in zip(members.each, each, strict=True)
+        ]
+        size = abs(members.start) + sum(sizes, np.zeros((len(margin), 1)))
+        own = np.asarray(members.own(rows) if said is None else said, dtype=np.float64).reshape(len(margin), -1)
         if own.shape != margin.shape or not (np.abs(own - margin) <= MEMBERS_CLOSE * size + 1e-12).all():
-            raise NotProducts(f"the mean of the members of {self._name} is not what it gives; explain it as a function of rows")
+            raise NotProducts(f"the sum of the members of {self._name} is not what it gives; explain it as a function of rows")
         return rows, margin
 
     def prepare(self, background: Numbers | None, asked: CreditRequest) -> Shares:
-        return MeanShares(self._members, background, asked)
+        return SumShares(self._members, background, asked)
 
 
-class MeanShares:
-    """Members of a weighted mean, each with its own closed form: their credits are averaged as their outputs are."""
+def _of_regression(payoff: str, unit: str) -> str:
+    """The raw score of a regression is its value; where it is not, the sum of the members is not what the model gives."""
+    return "value" if (payoff, unit) == ("margin", "value") else payoff
 
-    def __init__(self, members: Sequence[Member], background: Numbers | None, asked: CreditRequest) -> None:
+
+class SumShares:
+    """Members of a weighted sum, each with its own closed form: their credits are added up as their outputs are."""
+
+    def __init__(self, members: Members, background: Numbers | None, asked: CreditRequest) -> None:
         self._members = members
         self._forms = [
             ClosedForm(
@@ -506,21 +558,16 @@ class MeanShares:
                 count=asked.count,
                 unit=member.unit,
             )
-            for member in members
+            for member in members.each
         ]
 
     def credit(self, rows: Numbers) -> TreeCredit:
-        found = [form.share(member.rows(rows)) for member, form in zip(self._members, self._forms, strict=True)]
-        weights = np.array([member.weight for member in self._members])
-
-        def mean(arrays: Sequence[FloatArray]) -> FloatArray:
-            return np.asarray(np.tensordot(weights, np.stack(arrays), 1))
-
+        found = [form.share(member.rows(rows)) for member, form in zip(self._members.each, self._forms, strict=True)]
         pairs = [one.pairs for one in found if one.pairs is not None]
         return TreeCredit(
-            mean([one.credit for one in found]),
-            mean([one.base for one in found]),
-            mean(pairs) if pairs else None,
+            self._members.add_up([one.credit for one in found]),
+            self._members.start + self._members.add_up([one.base for one in found]),
+            self._members.add_up(pairs) if pairs else None,
             found[0].means,
         )
 
@@ -552,11 +599,11 @@ def _are_numbers(rows: Table) -> bool:
     return all(getattr(kind, "kind", "O") in "biuf" and isinstance(kind, np.dtype) for kind in rows.dtypes)
 
 
-def _solver(model: object, unit: str | None) -> Solver:
+def _solver(model: object, unit: str | None) -> ClosedFormSolver:
     """The way to share the output of a model without a pipeline: in this unit if there are several, else in the model's own."""
     found = members_of(model, unit)
     if found is not None:
-        return _Mean(model, *found)
+        return _Sum(model, found)
     name = type(model).__name__
     if has_terms(model):
         return _Termwise(terms_of(model))
@@ -572,24 +619,33 @@ def _solver(model: object, unit: str | None) -> Solver:
 def _steps(model: object) -> tuple[object, Callable[[Table], Table]]:
     """The last step of a pipeline and the function of rows before it; a plain model and the rows themselves. A map into
     features of all columns is one step with the model behind it."""
-    if type(model).__name__ != "Pipeline" or not hasattr(model, "steps"):
-        return model, lambda rows: rows
+    steps = _flatten(model)
+    if len(steps) == 1:
+        return steps[0], lambda rows: rows
     from sklearn.pipeline import Pipeline
 
-    pipeline: Pipeline = model
+    pipeline: Pipeline = Pipeline([(str(i), step) for i, step in enumerate(steps)])
     tail = _tail(pipeline)
-    if tail == len(pipeline.steps) > 1:
-        return model, lambda rows: rows
-    final = pipeline.steps[-1][1] if tail == 1 else pipeline[-tail:]
+    if tail == len(steps):
+        return (model if hasattr(model, "steps") and len(model.steps) == len(steps) else pipeline), lambda rows: rows
     before = pipeline[:-tail]
-    if isinstance(final, Pipeline) and tail == 1:
-        raise NotTrees("the last step of the pipeline is a pipeline itself; flatten it")
 
     def encode(rows: Table) -> Table:
         encoded: Table = before.transform(rows)
         return encoded.toarray() if hasattr(encoded, "toarray") else encoded
 
-    return final, encode
+    return (steps[-1] if tail == 1 else pipeline[-tail:]), encode
+
+
+def _flatten(model: object) -> list[object]:
+    """The steps of a pipeline whose last step may be a pipeline, or pass on the scores of a model inside."""
+    inner = inner_model(model)
+    if inner is not None:
+        return _flatten(inner)
+    if type(model).__name__ != "Pipeline" or not hasattr(model, "steps"):
+        return [model]
+    *before, last = (step for _, step in model.steps)
+    return [*before, *_flatten(last)]
 
 
 def _tail(pipeline: Pipeline) -> int:

@@ -27,7 +27,7 @@ from accredit.trees.masks import Comparison
 from accredit.trees.paths import Paths, levels_of, paths_of
 from accredit.trees.stages import stage_credit
 from accredit.trees.tables import Background, KeptTables, Tables, shares
-from accredit.trees.walk import Walk
+from accredit.trees.walk import TwigWalk, Walk
 from accredit.values.precedence import Stages
 from accredit.values.semivalue_rules import SHAPLEY, Semivalue, semivalue_of
 
@@ -39,6 +39,9 @@ KEPT_BYTES = 64 << 20  # bytes of tables, and of what is known about their trees
 NODE_BYTES = 300  # of a node's path and place among the blocks
 ROWS_BY_KEPT_WAY = 100  # up to which rows are served by what is kept of trees without tables
 WALK_BYTES = 500  # of what a node multiplies and earns in a walk
+TWIG_BYTES = 250  # of what twigs keep of a node more than its path
+ROWS_FOR_TWIGS = 60  # from which a first call makes twigs
+TWIG_NODES = 24_000  # nodes of trees that are walked together down to their twigs, to stay in the cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,8 +190,11 @@ class TreeShares:
         """Tables of as many trees as fit, then what is known about the leaves of as many others as fit."""
         by_table = _keep_trees(self.forest, self._of, self._kinds)
         no_tables = np.setdiff1d(np.arange(self.forest.trees), by_table)
-        by_way = _within(no_tables, _way_bytes(self.forest, no_tables, self._background), KEPT_BYTES)
-        tables, ways = self._prepare(by_table, self._tables), self._prepare(by_way, self._way)
+        size, nodes = _way_bytes(self.forest, no_tables, self._background, self.interactions)
+        by_way = _within(no_tables, size, KEPT_BYTES)
+        tables, ways = self._prepare(by_table, self._tables), []
+        for trees in _fill(by_way, nodes[by_way], TWIG_NODES) if self._background is None else [by_way]:
+            ways += self._prepare(trees, self._way)
         return KeptWays(tables, ways, no_tables, np.setdiff1d(no_tables, by_way))
 
     @property
@@ -196,7 +202,7 @@ class TreeShares:
         """Credits, and pairs if they are asked for."""
         return (False, True) if self.interactions else (False,)
 
-    def _prepare(self, trees: IntArray, make: Callable[[Paths, bool], Kept]) -> list[tuple[Kept, bool]]:
+    def _prepare(self, trees: IntArray, make: Callable[[Paths, bool], PreparedLeaves]) -> list[tuple[PreparedLeaves, bool]]:
         paths = paths_of(self.forest, trees, self._of) if len(trees) else None
         if paths is None or not paths.most:  # trees without a test share nothing
             return []
@@ -205,11 +211,12 @@ class TreeShares:
     def _tables(self, paths: Paths, pairs: bool) -> KeptTables:
         return KeptTables(self.forest, paths, ~paths.inner, self._background, self._rule, pairs, self._count)
 
-    def _way(self, paths: Paths, pairs: bool) -> Walk | Comparison:
-        return _other_way(self.forest, paths, ~paths.inner, self._background, self._rule, pairs, self._count)
+    def _way(self, paths: Paths, pairs: bool) -> PreparedLeaves:
+        way = _other_way(self.forest, paths, ~paths.inner, self._background, self._rule, pairs, self._count)
+        return TwigWalk(way) if isinstance(way, Walk) and not pairs else way
 
 
-class Kept(Protocol):
+class PreparedLeaves(Protocol):
     """Some leaves, prepared for any rows."""
 
     def add(self, matrix: FloatArray, earned: FloatArray) -> None: ...
@@ -219,8 +226,8 @@ class Kept(Protocol):
 class KeptWays:
     """What serves later rows, each for credits or for pairs."""
 
-    tables: list[tuple[Kept, bool]]
-    ways: list[tuple[Kept, bool]]  # of other trees: for a few rows, which are not worth tables
+    tables: list[tuple[PreparedLeaves, bool]]
+    ways: list[tuple[PreparedLeaves, bool]]  # of other trees: for a few rows, which are not worth tables
     no_tables: IntArray  # trees
     nothing: IntArray  # trees that neither is kept of
 
@@ -241,13 +248,13 @@ def _other_way(
     return Comparison(forest, paths, np.flatnonzero(leaves), background, rule, pairs, players)
 
 
-def _way_bytes(forest: Forest, trees: IntArray, background: Background | None) -> FloatArray:
-    """Bytes of what is known about the leaves of each tree without tables: (trees of the forest,)."""
+def _way_bytes(forest: Forest, trees: IntArray, background: Background | None, pairs: bool) -> tuple[FloatArray, IntArray]:
+    """Bytes of what is known about the leaves of each tree without tables, and its nodes: (trees of the forest,) each."""
     if not len(trees):
-        return np.zeros(forest.trees)
-    by = levels_of(forest, trees)
-    each = NODE_BYTES + (WALK_BYTES if background is None else 4 * len(background.matrix))
-    return np.asarray(np.bincount(by.tree, minlength=forest.trees) * float(each))
+        return np.zeros(forest.trees), np.zeros(forest.trees, dtype=np.int64)
+    nodes: IntArray = np.bincount(levels_of(forest, trees).tree, minlength=forest.trees).astype(np.int64)
+    more = TWIG_BYTES + pairs * WALK_BYTES if background is None else 4 * len(background.matrix)
+    return (NODE_BYTES + more) * nodes.astype(np.float64), nodes
 
 
 def _keep_trees(forest: Forest, of: IntArray, kinds: tuple[bool, ...]) -> IntArray:
@@ -290,7 +297,11 @@ def _add(
     if by_table.any():
         Tables(forest, paths, by_table, background, rule, pairs, players).add(matrix, earned)
     if rest.any():
-        _other_way(forest, paths, rest, background, rule, pairs, players).add(matrix, earned)
+        way = _other_way(forest, paths, rest, background, rule, pairs, players)
+        if isinstance(way, Walk) and not pairs and len(matrix) >= ROWS_FOR_TWIGS:
+            TwigWalk(way).add(matrix, earned)
+        else:
+            way.add(matrix, earned)
 
 
 def _by_table(forest: Forest, paths: Paths, rows: int, background: Background | None, pairs: bool) -> BoolArray:
@@ -309,6 +320,8 @@ def _by_table(forest: Forest, paths: Paths, rows: int, background: Background | 
         cheaper = table < compared
     else:  # a tree is walked as a whole
         walked = 750 + rows * 110.0 * values * (2 * paths.most if pairs else 1)
+        if not pairs and rows >= ROWS_FOR_TWIGS:
+            walked = 6000 + rows * 50.0 * values
         tree = paths.tree[leaf]
         cheaper = np.bincount(tree, table - walked)[tree] < 0
     chosen = np.zeros(len(paths.nodes), dtype=bool)
@@ -405,9 +418,9 @@ def _portions(
         yield from (paths,) if len(parts) == 1 else (paths_of(forest, part, of) for part in parts)
 
 
-def _fill(trees: IntArray, cells: FloatArray) -> list[IntArray]:
+def _fill(trees: IntArray, cells: FloatArray | IntArray, most: int = PORTION) -> list[IntArray]:
     """Trees in their order, as many together as make about one portion of cells; `cells` is in the order of `trees`."""
-    turn = np.cumsum(cells) // PORTION
+    turn = np.cumsum(cells) // most
     return np.split(trees, np.flatnonzero(np.diff(turn)) + 1)
 
 

@@ -71,7 +71,7 @@ def orders_for(background: int, players: int = 1, budget: int | None = None) -> 
 
 
 @dataclass(frozen=True, eq=False)
-class Cubes:
+class RowCubes:
     """What one row and some background rows leave of a forest: cubes with at least one player, equal ones merged."""
 
     pair: IntArray  # (cubes,) the background row
@@ -80,10 +80,10 @@ class Cubes:
     player: IntArray  # (cubes, slots)
     value: FloatArray  # (cubes, outputs)
 
-    def take(self, which: BoolArray, number: IntArray) -> Cubes:
+    def take(self, which: BoolArray, number: IntArray) -> RowCubes:
         """Some of the cubes, with another number for each background row."""
         parts = self.present[which], self.absent[which], self.player[which], self.value[which]
-        return Cubes(number[self.pair[which]], *parts)
+        return RowCubes(number[self.pair[which]], *parts)
 
 
 class LinkedShares:
@@ -203,7 +203,7 @@ class LinkedShares:
         paid = _finite(self.worth(raw.reshape(-1, raw.shape[-1]))).reshape(*raw.shape[:-1], -1)
         return np.ascontiguousarray(paid[..., 1:]) if self._opposite else paid
 
-    def _cubes(self, own: Words, part: slice) -> Cubes:
+    def _cubes(self, own: Words, part: slice) -> RowCubes:
         theirs = self._theirs[:, part]
         fails = (own | theirs) != 0
         leaf, pair = np.nonzero(((own & theirs) == 0) & fails)
@@ -214,7 +214,7 @@ class LinkedShares:
             value = np.stack([np.bincount(of, value[:, k], len(first)) for k in range(value.shape[1])], axis=1)
             pair, leaf, present, absent = pair[first], leaf[first], present[first], absent[first]
         slots = self._player.shape[1]
-        return Cubes(pair, _bits(present, slots), _bits(absent, slots), self._player[leaf], value)
+        return RowCubes(pair, _bits(present, slots), _bits(absent, slots), self._player[leaf], value)
 
     def _merge(self, pair: IntArray, leaf: IntArray, present: Words, absent: Words) -> tuple[IntArray, IntArray]:
         """One of each set of equal cubes, and the set of each cube."""
@@ -234,7 +234,7 @@ class LinkedShares:
 
     # All coalitions of few players
 
-    def _tabulate(self, cubes: Cubes, plays: BoolArray, margin: FloatArray, weight: FloatArray, d: int) -> FloatArray:
+    def _tabulate(self, cubes: RowCubes, plays: BoolArray, margin: FloatArray, weight: FloatArray, d: int) -> FloatArray:
         """Credit of pairs of rows that differ in d players, summed: (players, payoffs)."""
         pairs, outputs = margin.shape
         place = np.cumsum(plays, axis=1) - 1  # of each player among those of its pair
@@ -262,13 +262,13 @@ class LinkedShares:
 
     # Random orders of many
 
-    def _gains(self, cubes: Cubes, rows: IntArray, margin: FloatArray) -> FloatArray:
+    def _gains(self, cubes: RowCubes, rows: IntArray, margin: FloatArray) -> FloatArray:
         """What each player adds on arrival beside each of these background rows: (pairs, players, 2 × orders, payoffs)."""
         raw = self._raw_along(cubes, self._cells[rows])
         raw += (margin - raw[:, 0, 0])[:, None, None]
         return np.take_along_axis(np.diff(self._pay(raw), axis=1), self._places[rows][..., None] - 1, axis=1)
 
-    def _raw_along(self, cubes: Cubes, cells: Cells) -> FloatArray:
+    def _raw_along(self, cubes: RowCubes, cells: Cells) -> FloatArray:
         """Raw outputs after 0, 1, … n arrivals, but for a constant of each pair: (pairs, n + 1, 2 × orders, outputs)."""
         pairs, n, orders = cells.shape
         begin = _last_of(cubes, cubes.present, cells, np.maximum, 0)  # when the last of A has come
@@ -285,7 +285,7 @@ class LinkedShares:
         return raw
 
 
-def _last_of(cubes: Cubes, side: BoolArray, cells: Cells, later: np.ufunc, none: int) -> Cells:
+def _last_of(cubes: RowCubes, side: BoolArray, cells: Cells, later: np.ufunc, none: int) -> Cells:
     """The last cell, in the sense of `later`, of the players on one side of each cube; place `none` without any: (cubes, 2 ×
     orders)."""
     _, n, orders = cells.shape

@@ -113,6 +113,16 @@ def mixtures(rows: Table, first: IntArray, second: IntArray, kept: BoolArray) ->
     return pandas.DataFrame(parts).set_axis(rows.columns, axis=1)
 
 
+def any_mixtures(rows: Table) -> Table:
+    """Some mixtures of pairs of rows, drawn at random, and the first rows themselves."""
+    rng = np.random.default_rng(0)
+    one, other = rng.integers(0, len(rows), (2, MIXTURES_TRIED))
+    kept = rng.random((MIXTURES_TRIED, rows.shape[1])) < 0.5
+    kept[: min(EXCHANGED_ROWS, len(rows))] = True
+    one[: min(EXCHANGED_ROWS, len(rows))] = np.arange(min(EXCHANGED_ROWS, len(rows)))
+    return mixtures(rows, one, other, kept)
+
+
 def _same(a: FloatArray, b: FloatArray) -> BoolArray:
     return np.asarray((a == b) | (np.isnan(a) & np.isnan(b)))
 

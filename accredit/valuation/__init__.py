@@ -1,6 +1,7 @@
 """What training rows, sources or data sets are worth: splits, utilities, and the values that rest on them."""
 
 from accredit.valuation.datamodels import Datamodels, datamodels, fit_datamodels
+from accredit.valuation.finetuning import fine_tuning
 from accredit.valuation.harmonics import Harmonics, harmonics
 from accredit.valuation.knn import KNNUtility, knn_shapley
 from accredit.valuation.knn_numbers import KNNRegression
@@ -24,6 +25,7 @@ __all__ = [
     "TorchTraining",
     "data_oob",
     "datamodels",
+    "fine_tuning",
     "fit_datamodels",
     "groups_of",
     "harmonics",

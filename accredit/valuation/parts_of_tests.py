@@ -18,7 +18,7 @@ PARTS, PARTS_OF_EXACT = 20, 200  # at most so many parts of the test rows; exact
 TRAININGS_PER_PLAYER = 2  # at least, for a linear fit of who plays
 
 
-class Retrained(Protocol):
+class RetrainingGame(Protocol):
     """A game that also tells what each coalition's model answers at the test rows."""
 
     @property
@@ -38,7 +38,7 @@ class Remembered:
     (array([1.]), array([[1., 1.]]))
     """
 
-    def __init__(self, game: Retrained, utility: Utility, parts: int) -> None:
+    def __init__(self, game: RetrainingGame, utility: Utility, parts: int) -> None:
         self._game, self._utility, self.tests = game, utility, len(utility.targets)
         self._starts = np.linspace(0, self.tests, min(parts, self.tests) + 1).astype(np.int64)[:-1]
         self.is_mean = True  # whether a payoff is a mean over test rows

@@ -29,6 +29,7 @@ from accredit.errors import InvalidInput
 
 MOST_SOURCES = 12  # 4,096 sets of them
 LITTLE = 0.25  # of what a source adds without another: what it adds beside one that makes it redundant, at most
+COPY = 0.9  # of a source's rows are another's, too, from which it is a copy, whatever it seems to add
 Coalition = tuple[str, ...]
 
 
@@ -46,13 +47,17 @@ class Purchase:
 
 @dataclass(frozen=True)
 class Redundant:
-    """A source that adds little beside another, although it adds something without it."""
+    """A source that adds little beside another, although it adds something without it; or one that is a copy of another."""
 
     source: str
     beside: str
     adds_beside: Estimate
     adds_without: Estimate
     copied: float = 0.0  # the share of its rows that are also rows of the other
+
+    @property
+    def is_copy(self) -> bool:
+        return self.copied >= COPY
 
 
 @dataclass(frozen=True)
@@ -217,7 +222,8 @@ class _Payoffs:
 
 
 def _redundant(known: _Payoffs, prices: Mapping[str, float], copied: Mapping[tuple[str, str], float]) -> tuple[Redundant, ...]:
-    """Sources that add little beside another, each once; of two that replace each other, the one that costs more."""
+    """Sources that add little beside another, or are copies of it, each once; of two that replace each other, the one that
+    costs more. Neighbours that are counted twice can make a copy seem to add something."""
     n = len(known.names)
     rows, found = np.arange(1 << n), []
     for b in range(n):
@@ -233,8 +239,8 @@ def _redundant(known: _Payoffs, prices: Mapping[str, float], copied: Mapping[tup
                 gains.append(known.estimate(weights, n * (n - 1)))
             adds_beside, adds_without = gains
             little = adds_beside.value <= LITTLE * adds_without.value
-            if adds_without.above(0.0) and little and not adds_beside.above(0.0):
-                names = known.names[b], known.names[a]
+            names = known.names[b], known.names[a]
+            if copied.get(names, 0.0) >= COPY or (adds_without.above(0.0) and little and not adds_beside.above(0.0)):
                 found.append(Redundant(*names, adds_beside, adds_without, copied.get(names, 0.0)))
     kept: dict[str, Redundant] = {}
     for one in sorted(found, key=lambda r: (-prices[r.source], -r.copied, r.adds_beside.value)):

@@ -28,6 +28,22 @@ def predicts_number(target: pandas.Series) -> bool:
     return bool(target.nunique() > MANY_VALUES or (target.dropna() % 1 != 0).any())
 
 
+def check_not_numbering(target: pandas.Series) -> None:
+    """Refuse whole numbers that count the rows: nothing can be learned from the name of a row."""
+    if target.dtype.kind not in "iu" or len(target) <= MANY_VALUES:
+        return
+    if (
+        target.nunique() == len(target) == int(target.max()) - int(target.min()) + 1
+        and target.diff().dropna().abs().eq(1).all()
+    ):
+        raise InvalidInput(
+            f"target {target.name!r} counts the rows, {target.iloc[0]} to {target.iloc[-1]}, as an id does; name the column of "
+            "labels, or write task='number' if it is a number to predict",
+            argument="target",
+            code="undefined",
+        )
+
+
 def check_target(part: pandas.DataFrame, target: str, file: str) -> None:
     """Refuse rows without a target, by their numbers."""
     unknown = part.index[part[target].isna()]

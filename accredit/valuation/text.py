@@ -34,7 +34,7 @@ def text_features(texts: Sequence[str], encoder: str | Path) -> FloatArray:
     return text_encoder(encoder)(texts)[0]
 
 
-def _check(texts: Sequence[str]) -> None:
+def check_texts(texts: Sequence[str]) -> None:
     if isinstance(texts, str) or not all(isinstance(text, str) and text.strip() for text in texts):
         bad = texts if isinstance(texts, str) else next(t for t in texts if not isinstance(t, str) or not t.strip())
         raise InvalidInput(f"texts must be non-empty strings, one per row; got {bad!r:.60}", argument="texts", code="type")
@@ -44,7 +44,7 @@ def text_encoder(encoder: str | Path) -> Callable[[Sequence[str]], tuple[FloatAr
     """`text_features` with an encoder that is loaded once for several lists of texts; it also says how many were cut."""
     with needs("text", "encoding texts"):
         import transformers  # noqa: F401
-    return partial(_encode, *_encoder(encoder))
+    return partial(_encode, *load_encoder(encoder))
 
 
 def _encode(
@@ -53,7 +53,7 @@ def _encode(
     """Features of texts, (texts, D), and how many texts were longer than `longest` tokens."""
     import torch
 
-    _check(texts)
+    check_texts(texts)
     order = np.argsort([len(text) for text in texts], kind="stable")
     features: dict[int, FloatArray] = {}
     cut = 0
@@ -72,7 +72,7 @@ def _encode(
     return np.array([features[i] for i in range(len(texts))]), cut
 
 
-def _encoder(encoder: str | Path) -> tuple[transformers.PreTrainedModel, transformers.PreTrainedTokenizerBase, int]:
+def load_encoder(encoder: str | Path) -> tuple[transformers.PreTrainedModel, transformers.PreTrainedTokenizerBase, int]:
     """The body of a model without its head, its tokenizer, and how many tokens it reads."""
     import transformers
 

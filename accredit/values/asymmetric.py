@@ -38,7 +38,7 @@ from accredit.values.cubes import Cubed, Cubes, cube_ends
 from accredit.values.every_output import every_output
 from accredit.values.intervals import Moments, PayoffRange
 from accredit.values.orders import gains_on_arrival
-from accredit.values.precedence import MOST_CLOSED, Precedence, Stages, Step, precedence_of
+from accredit.values.precedence import MOST_CLOSED, JoiningStep, Precedence, Stages, precedence_of
 from accredit.values.sampling import BATCH_BYTES, Ledger, check_spread, mean_of_orders
 from accredit.values.semivalue_rules import SHAPLEY
 
@@ -83,7 +83,7 @@ def asymmetric(
     return _sample(game, precedence, defaults.BUDGET if spend is None else spend, seed, level)
 
 
-def _exact(game: Game, steps: list[Step]) -> Attribution:
+def _exact(game: Game, steps: list[JoiningStep]) -> Attribution:
     """From all closed coalitions: the walk's chance of every step, times what the step adds."""
     n = len(game.players)
     v = payoffs(game, np.concatenate([*(step.held for step in steps), np.ones((1, n), dtype=bool)]))

@@ -23,7 +23,7 @@ from accredit.values.intervals import (
     unseen_chance,
 )
 from accredit.values.pairs import Pairs, Sample, SizeLaw
-from accredit.values.sampling import FEW_DRAWS, Judged, Ledger, Sampled, known_whole, report, run
+from accredit.values.sampling import FEW_DRAWS, Ledger, Sampled, SampledEstimate, known_whole, report, run
 
 FOLDS = 5
 FIT_PAIRS = 2  # pairs per player before a control is fitted; with fewer the fit adds more noise than it removes
@@ -168,7 +168,7 @@ def score_bounds(law: SizeLaw, control: Control, low: float, high: float) -> tup
     return float(np.min(corners)), float(np.max(corners))
 
 
-def judge(sample: Sample, law: SizeLaw, ledger: Ledger, confidence: Confidence, share: float) -> Judged:
+def judge(sample: Sample, law: SizeLaw, ledger: Ledger, confidence: Confidence, share: float) -> SampledEstimate:
     """Estimate and interval from all pairs so far, with `share` of the error granted to this look."""
     error = confidence.error(law.players) * share
     if confidence.certify:
@@ -179,16 +179,18 @@ def judge(sample: Sample, law: SizeLaw, ledger: Ledger, confidence: Confidence, 
     credit, within = scores.moments.mean, scores.moments.stderr
     stderr = None if within is None else within * _share(len(sample), law.players)
     if stderr is None or scores.moments.count < FEW_DRAWS:
-        return Judged(credit, stderr, None, f"{len(sample)} pairs are too few for a Student t; {FEW_DRAWS} are needed")
+        return SampledEstimate(credit, stderr, None, f"{len(sample)} pairs are too few for a Student t; {FEW_DRAWS} are needed")
     if ledger.spread <= ledger.blur:
-        return Judged(credit, stderr, None, "every payoff seen is the same, so there is no scale for what was not seen")
+        return SampledEstimate(
+            credit, stderr, None, "every payoff seen is the same, so there is no scale for what was not seen"
+        )
     if np.sqrt(scores.moments.variance.max()) <= law.typical * ledger.blur:
         event = max(abs(bound) for control in controls for bound in score_bounds(law, control, *ledger.bounds))
         m = len(sample)
         because = f"rule of three: the control fits all {m} pairs, so at most about 3 in {m} others do not fit"
-        return Judged(credit, stderr, np.full(law.players, unseen_chance(len(sample), error) * event), because)
+        return SampledEstimate(credit, stderr, np.full(law.players, unseen_chance(len(sample), error) * event), because)
     because = f"Student t on {len(sample)} independent pair scores, each with a control fitted to other pairs (asymptotic)"
-    return Judged(credit, stderr, student_t(stderr, scores.freedom, error), because, scores.freedom)
+    return SampledEstimate(credit, stderr, student_t(stderr, scores.freedom, error), because, scores.freedom)
 
 
 def _share(pairs: int, players: int) -> float:
@@ -201,18 +203,18 @@ def _share(pairs: int, players: int) -> float:
     return float((1 - players / pairs) ** -0.5) if fitted else 1.0
 
 
-def _certify(sample: Sample, law: SizeLaw, ledger: Ledger, error: float) -> Judged:
+def _certify(sample: Sample, law: SizeLaw, ledger: Ledger, error: float) -> SampledEstimate:
     """A control from the first fifth of the pairs, empirical Bernstein on the scores of the others."""
     first = len(sample) // FOLDS
     control, scores = fit_control(sample[:first], ledger), Scores(law, ledger)
     scores.add(sample[first:], control)
     moments = scores.moments
     if moments.count < 2:
-        return Judged(moments.mean, None, None, "one score has no spread; give a larger budget")
+        return SampledEstimate(moments.mean, None, None, "one score has no spread; give a larger budget")
     low, high = score_bounds(law, control, *ledger.bounds)
     widths = empirical_bernstein(moments.variance, moments.count, high - low, error)
     because = "empirical Bernstein on pair scores within the declared payoff range: holds at every number of pairs"
-    return Judged(moments.mean, moments.stderr, widths, because)
+    return SampledEstimate(moments.mean, moments.stderr, widths, because)
 
 
 def semivalue_of_pairs(

@@ -24,9 +24,9 @@ from accredit.values.every_output import solves_every_output
 from accredit.values.intervals import Moments
 from accredit.values.orders import random_places
 from accredit.values.sampling import (
-    Judged,
     Ledger,
     Sampled,
+    SampledEstimate,
     check,
     in_expectation,
     known_whole,
@@ -146,7 +146,7 @@ class DifferencesHint(Sampled):
             Claim("null player", Holds.IN_THE_LIMIT, "consistent; the number of draws depends on their sizes"),
             linearity(self),
         )
-        found = Judged(moments.mean, moments.stderr, widths, because)
+        found = SampledEstimate(moments.mean, moments.stderr, widths, because)
         return report(game, ledger, method, claims, found, confidence, ended, self.seed, {"draws": ended.units})
 
 

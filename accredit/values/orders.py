@@ -18,9 +18,9 @@ from accredit.core import Attribution, Claim, FloatArray, Game, Holds, Procedure
 from accredit.values.every_output import solves_every_output
 from accredit.values.intervals import Moments
 from accredit.values.sampling import (
-    Judged,
     Ledger,
     Sampled,
+    SampledEstimate,
     check,
     in_expectation,
     known_whole,
@@ -132,7 +132,7 @@ def _solve(game: Game, settings: Permutations | Antithetic, units: int | None, r
     ended = run(settings, settings.budget, ledger, draw, half_widths, cost=cost, unit=unit, units=units)
     widths, because = half_widths(ended.share), mean_because(moments, confidence, unit, ledger.blur)
     claims, certificate = _claims(settings), {"draws": moments.count}
-    found = Judged(moments.mean, moments.stderr, widths, because)
+    found = SampledEstimate(moments.mean, moments.stderr, widths, because)
     return report(game, ledger, method, claims, found, confidence, ended, settings.seed, certificate)
 
 

@@ -37,7 +37,7 @@ class Stages:
     of: tuple[int, ...]
 
 
-class Step(NamedTuple):
+class JoiningStep(NamedTuple):
     """All ways in which one more player may join the closed coalitions of one size."""
 
     held: BoolArray  # (coalitions, n): the closed coalitions of this size
@@ -74,7 +74,7 @@ class Precedence:
             return None
         return Stages(tuple(np.unique(earlier, return_inverse=True)[1].tolist()))
 
-    def steps(self, most: int = MOST_CLOSED) -> list[Step] | None:
+    def steps(self, most: int = MOST_CLOSED) -> list[JoiningStep] | None:
         """The walk through all closed coalitions, size by size; None if there are more than `most`."""
         n, held = len(self.players), np.zeros((1, len(self.players)), dtype=bool)
         ways, count = [], 1
@@ -92,7 +92,7 @@ class Precedence:
         steps = []
         for held, source, player, target in reversed(ways):
             total = np.bincount(source, ends[target], len(held))
-            steps.append(Step(held, source, player, target, ends[target] / total[source]))
+            steps.append(JoiningStep(held, source, player, target, ends[target] / total[source]))
             ends = total / total.max()
         return steps[::-1]
 

@@ -117,12 +117,11 @@ def _reading(
     lines = []
     earned = tabulate(game)
     total, baseline = float(earned[-1] - earned[0]), float(earned[0])
-    start = (
-        f"Nobody earns {round_off(baseline)}, everybody {round_off(baseline + total)}"
+    lines.append(
+        f"Without anybody the payoff is {round_off(baseline)}, with everybody {round_off(baseline + total)}."
         if abs(baseline) > noise
-        else f"Everybody together earns {round_off(total)}"
+        else f"Everybody together earns {round_off(total)}."
     )
-    lines.append(f"{start}; {round_off(total)} is there to share.")
     for k in range(1, n):
         line = _top_against_best(game, values, k, best[k], noise)
         if line:
@@ -132,9 +131,7 @@ def _reading(
     if nothing:
         lines.append(f"{_and(nothing)} {'adds' if len(nothing) == 1 else 'add'} nothing to any coalition.")
     if abs(values.unshared or 0.0) > n * noise:
-        lines.append(
-            f"These values do not add up to {round_off(total)}: {round_off(values.unshared or 0.0)} is credited to nobody."
-        )
+        lines.append(f"These values do not add up to {round_off(total)}: {round_off(values.unshared or 0.0)} is left over.")
     return lines
 
 

@@ -342,7 +342,7 @@ def known_whole(game: Game, ledger: Ledger, meets: FloatArray, method: Procedure
 
 
 @dataclass(frozen=True)
-class Judged:
+class SampledEstimate:
     """An estimate, how far it may be off, and what that rests on."""
 
     credit: FloatArray  # (n,)
@@ -357,7 +357,7 @@ def report(
     ledger: Ledger,
     method: Procedure,
     claims: tuple[Claim, ...],
-    found: Judged,
+    found: SampledEstimate,
     confidence: Confidence,
     ended: Ended,
     seed: int,

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import math
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -21,6 +25,8 @@ if TYPE_CHECKING:
     from IPython.display import DisplayHandle
 
 PROGRESS_AFTER = 2.0  # seconds a run must last before it draws a bar
+PROGRESS_FILE = "ACCREDIT_PROGRESS"  # variable that names a file for it
+FILE_EVERY = 0.25  # seconds between two writes of that file
 
 
 @runtime_checkable
@@ -69,11 +75,27 @@ class Stop:
             )
 
 
+class RunProgress(NamedTuple):
+    """How far a run has got: what it does, the share that is done, and the seconds that are left, as far as they are known.
+
+    >>> print(RunProgress("training", 0.25, 12.0))
+    training ██████··················  25%, 12 s left
+    """
+
+    label: str
+    share: float
+    left: float | None
+
+    def __str__(self) -> str:
+        left = "" if self.left is None else f", {self.left:.0f} s left"
+        return f"{self.label} {'█' * round(24 * self.share) + '·' * (24 - round(24 * self.share))} {self.share:4.0%}{left}"
+
+
 class Progress:
     """One line that says how far a long run has got: on a terminal, or in a notebook. Elsewhere, and inside a run that already
     has a line, it is silent."""
 
-    def __init__(self, label: str, total: float, show: Callable[[str], None] | None) -> None:
+    def __init__(self, label: str, total: float, show: Callable[[RunProgress | None], None] | None) -> None:
         self._label, self._total, self._show = label, total, show
         self._began, self._drawn = time.monotonic(), False
 
@@ -88,9 +110,7 @@ class Progress:
         if self._show is None or elapsed < PROGRESS_AFTER or self._total <= 0:
             return
         share = min(1.0, done / self._total)
-        left = f", {elapsed / share - elapsed:.0f} s left" if share > 0 else ""
-        bar = "█" * round(24 * share) + "·" * (24 - round(24 * share))
-        self._show(f"{label or self._label} {bar} {share:4.0%}{left}")
+        self._show(RunProgress(label or self._label, share, elapsed / share - elapsed if share > 0 else None))
         self._drawn = True
 
     def expect(self, total: float) -> None:
@@ -101,23 +121,23 @@ class Progress:
     def close(self) -> None:
         """Wipe the line."""
         if self._drawn and self._show is not None:
-            self._show("")
+            self._show(None)
 
 
-def _on_terminal(line: str) -> None:
-    sys.stderr.write(f"\r{line}\x1b[K")
+def _on_terminal(line: RunProgress | None) -> None:
+    sys.stderr.write(f"\r{line or ''}\x1b[K")
     sys.stderr.flush()
 
 
-def _in_notebook() -> Callable[[str], None]:
+def _in_notebook() -> Callable[[RunProgress | None], None]:
     """A line under the running cell that is written over."""
     from IPython.display import display
 
     shown: DisplayHandle | None = None
 
-    def show(line: str) -> None:
+    def show(line: RunProgress | None) -> None:
         nonlocal shown
-        content = {"text/plain": line}
+        content = {"text/plain": str(line or "")}
         if shown is None:
             shown = display(content, raw=True, display_id=True)
         else:
@@ -126,8 +146,25 @@ def _in_notebook() -> Callable[[str], None]:
     return show
 
 
-def _screen() -> Callable[[str], None] | None:
-    """Where a line can be shown: under the cell of a notebook, on a terminal, or nowhere."""
+def _in_file(path: str) -> Callable[[RunProgress | None], None]:
+    """A small file of JSON that another process reads: always whole, and written at most a few times in a second."""
+    last = -math.inf
+
+    def show(line: RunProgress | None) -> None:
+        nonlocal last
+        if line is not None and time.monotonic() - last < FILE_EVERY:
+            return
+        last = time.monotonic()
+        Path(f"{path}.new").write_text(json.dumps(line and line._asdict()), encoding="utf-8")
+        os.replace(f"{path}.new", path)
+
+    return show
+
+
+def _screen() -> Callable[[RunProgress | None], None] | None:
+    """Where a line can be shown: in a file that was named, under the cell of a notebook, on a terminal, or nowhere."""
+    if path := os.environ.get(PROGRESS_FILE):
+        return _in_file(path)
     if in_notebook():
         return _in_notebook()
     return _on_terminal if sys.stderr.isatty() else None

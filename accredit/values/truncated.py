@@ -75,7 +75,7 @@ class Truncated:
             total=everybody - nobody,
             method=Procedure.by("truncated shapley", self),
             claims=(
-                Claim("efficiency", Holds.NO, "what is earned after the stop is credited to nobody"),
+                Claim("efficiency", Holds.NO, "what is earned after the stop is left over"),
                 Claim("symmetry", Holds.IN_EXPECTATION, "orders are uniform and the stop looks at payoffs only"),
                 Claim("null player", Holds.EXACTLY, "a null player adds nothing in any order, cut or whole"),
                 Claim("linearity", Holds.NO, "where an order stops is not a linear function of the payoffs"),

@@ -15,12 +15,12 @@ def show(result: Drawable) -> None:
 
     >>> from accredit import TableGame, shapley
     >>> show(shapley(TableGame(("alice", "bob"), [0, 5, 3, 10])))
-    shapley/Exact(): 10 shared among 2 players
+    alice earns most of it: 6 of 10.
     player  credit
     alice        6  ████████████
     bob          4  ████████
     claims: efficiency, symmetry, null player, linearity exactly
-    exact: there is no sampling error; 4 payoffs
+    shapley/Exact(): exact: there is no sampling error; 4 payoffs
     """
     if in_notebook():
         from IPython.display import HTML, display  # type: ignore[import-not-found]

@@ -22,7 +22,7 @@ from accredit.explanation.result import Explanation
 from accredit.explanation.stream import Done, Ended, MethodProgress, Refused, Started, assemble, events, listen
 from accredit.explanation.stream import answer as answer_by
 from accredit.games.batches import reporting
-from accredit.methods import FOR_ANSWERS, Chosen, find, find_all
+from accredit.methods import FOR_ANSWERS, ChosenMethod, find, find_all
 from accredit.views import explanation_page
 from accredit.views.language.phrases import title
 from accredit.views.pages.citations_page import verdict_block
@@ -65,16 +65,16 @@ def answer(models: Models, task: Event) -> Generator[Event]:
 
 
 @dataclass
-class Known:
+class AnswerSoFar:
     """What is known so far."""
 
     subject: AnswerSubject
     query: str
-    asked: list[Chosen]  # methods that are still to be run
+    asked: list[ChosenMethod]  # methods that are still to be run
     budgeted: bool  # how many payoffs they may ask was said
     began: float
     reading: float  # seconds that reading the prompt took
-    methods: list[Chosen] = field(default_factory=list)  # those, and the first look
+    methods: list[ChosenMethod] = field(default_factory=list)  # those, and the first look
     ended: list[Ended] = field(default_factory=list)
     citations: Citations | None = None
     done: int = 0  # steps of all: methods, and where sentences come from
@@ -138,7 +138,9 @@ def _generate(explainer: Explainer, given: Event) -> Generator[Event, None, Answ
     return said
 
 
-def _read(explainer: Explainer, given: Event, said: Answer | str, asked: list[Chosen]) -> Generator[Event, None, Known]:
+def _read(
+    explainer: Explainer, given: Event, said: Answer | str, asked: list[ChosenMethod]
+) -> Generator[Event, None, AnswerSoFar]:
     """The prompt dealt out to players, and how likely the answer is with the whole prompt and with nobody's part."""
     began = time.monotonic()
     least = given["budget"] or LEAST_PASSES  # what values may ask is decided later: by what a pass takes
@@ -152,7 +154,7 @@ def _read(explainer: Explainer, given: Event, said: Answer | str, asked: list[Ch
     subject = yield from _count_passes(read, lambda what: {"event": "progress", "method": what, "done": 0, "of": 1}, READING)
     _check_length(int(subject.facts["prompt tokens"]) + int(subject.facts["answer tokens"]))
     reading = time.monotonic() - began
-    return Known(subject, given["query"] or "", asked, given["budget"] is not None, began, reading, list(asked))
+    return AnswerSoFar(subject, given["query"] or "", asked, given["budget"] is not None, began, reading, list(asked))
 
 
 def _check_length(tokens: int) -> None:
@@ -180,7 +182,7 @@ def _count_passes(work: Callable[[], Made], progress: Callable[[str], Event], wh
     return (yield from listen(counting))
 
 
-def _look(known: Known, chosen: Chosen) -> Generator[Event]:
+def _look(known: AnswerSoFar, chosen: ChosenMethod) -> Generator[Event]:
     """A first look at the whole answer. Where the method does not apply, nothing is said of it: nobody has asked for it."""
     yield known.progress(title(chosen.name), seconds_left=LOOK * known.reading)
     looked = answer_by(known.subject, chosen)
@@ -191,7 +193,7 @@ def _look(known: Known, chosen: Chosen) -> Generator[Event]:
         yield known.result
 
 
-def _cite(known: Known) -> Generator[Event]:
+def _cite(known: AnswerSoFar) -> Generator[Event]:
     """Where each sentence comes from, by passes with some passages alone."""
     look = next((each.attribution for each in known.ended if isinstance(each, Done)), None)
     relevance = None if look is None else look.credit[: len(known.subject.players)]
@@ -205,7 +207,7 @@ def _cite(known: Known) -> Generator[Event]:
         yield known.result
 
 
-def _price(known: Known, seconds: float) -> Generator[Event]:
+def _price(known: AnswerSoFar, seconds: float) -> Generator[Event]:
     """How many payoffs values may ask, by what a pass takes here; what a request has no time for is refused at once."""
     before, began = known.subject.game.passes, time.monotonic()
     most = SHARE * (seconds - (began - known.began))
@@ -220,9 +222,11 @@ def _price(known: Known, seconds: float) -> Generator[Event]:
     known.ended += refused
     known.done += len(refused)
     known.asked = [chosen for chosen in known.asked if chosen.name not in {each.method for each in refused}]
+    if refused and known.explanation.attributions:  # else the reader would not see why nothing more comes
+        yield known.result
 
 
-def _solve(known: Known) -> Generator[Event]:
+def _solve(known: AnswerSoFar) -> Generator[Event]:
     """Method after method, the quickest first."""
     for event in events(known.subject, known.asked, progress=True, quickest_first=True):
         if isinstance(event, Started):

@@ -40,6 +40,7 @@ from accredit.web.requests import (
     FlowRequest,
     GameFileRequest,
     GameRequest,
+    GraphRequest,
     RunRequest,
     TableRequest,
     WhatIfRequest,
@@ -65,9 +66,10 @@ EVENTS: dict[int | str, dict[str, object]] = {
 STREAMED: dict[str, tuple[type[BaseModel], str]] = {  # what the model's process does, event by event
     "explain": (ExplainRequest, "Explain a text or a picture, method by method."),
     "what-if": (WhatIfRequest, "A text and the same text changed, side by side."),
-    "answer": (AnswerRequest, "Explain an answer: which parts of the prompt earned it."),
+    "answer": (AnswerRequest, "Explain an answer: which parts of the prompt led to it."),
     "flow": (FlowRequest, "Follow attention through the layers."),
-    "table": (TableRequest, "Explain rows of a table: which columns earned their outputs."),
+    "graph": (GraphRequest, "A flow through a graph of edges, and whether it is the only one."),
+    "table": (TableRequest, "Explain rows of a table: which columns led to their outputs."),
 }
 NO_JOURNAL = "no journal is open; start with accredit serve --store run.db"
 
@@ -193,8 +195,8 @@ def application(worker: Worker, store: str | None = None, **limits: Unpack[Limit
     @app.post("/api/table/columns")
     async def table_columns(asked: ColumnsRequest) -> dict[str, object]:
         """The names of the columns of a table, as it will be read."""
-        with drop(asked.table, asked.name) as path:
-            sheet = await run_in_threadpool(read_sheet, path)
+        with drop(asked.table, asked.name, asks=True) as path:
+            sheet = await run_in_threadpool(read_sheet, path, asked.writing.format())
             return {"columns": list(sheet.names), "notes": list(in_own_name(sheet.notes, path, asked.name))}
 
     @app.post("/api/run")
@@ -224,10 +226,11 @@ def application(worker: Worker, store: str | None = None, **limits: Unpack[Limit
         written = begun is None or Path(path).exists()
         stored = await run_in_threadpool(state_of, path) if written else ""
         state = sha256(f"{stored}{begun}".encode()).hexdigest()
-        if state == seen:
+        going = begun is not None and begun["how"] == "running"
+        if state == seen and not going:
             return Response(status_code=204)
-        news: dict[str, object] = {"state": state, "run": begun}
-        if written:
+        news: dict[str, object] = {"state": state, "run": begun and {**begun, "progress": runs.progress() if going else None}}
+        if written and state != seen:
             news |= await run_in_threadpool(shown, path, begun)
         return JSONResponse(news)
 

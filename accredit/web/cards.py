@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from accredit.errors import AccreditError
-from accredit.methods import Method
+from accredit.methods import IN_WORDS, Method, good_for
 from accredit.views.language.phrases import title
 
 if TYPE_CHECKING:
@@ -25,8 +25,9 @@ BEGINNING = 20_000  # characters of a card in which its head is looked for
 
 
 def title_of(method: Method, spelled: str) -> dict[str, object]:
-    """A method that can be chosen: as it is written, and as people call it."""
-    return {**method.to_plain(), "spelled": spelled, "title": title(spelled)}
+    """A method that can be chosen: as it is written, as people call it, what it is good for and what it does in a few words."""
+    words, group = IN_WORDS.get(method.name, method.note), good_for(method.name)
+    return {**method.to_plain(), "spelled": spelled, "title": title(spelled), "words": words, "group": group}
 
 
 def text_card(model: TextModel, builtin: bool, folder: str | None) -> dict[str, object]:

@@ -13,7 +13,7 @@ from accredit.core import Note, NoteKind
 from accredit.explanation.result import Explanation
 from accredit.explanation.stream import Asked, Refused
 from accredit.explanation.subject import Subject
-from accredit.methods import Chosen
+from accredit.methods import ChosenMethod
 
 PASSES_TIMED = 4  # passes, each without one player, that say what one takes; they are kept
 SHARE = 0.5  # of the time that is left, for one sampled value
@@ -27,10 +27,17 @@ def seconds_per_pass(subject: Subject) -> float:
     return (time.monotonic() - began) / len(some)
 
 
-def refuse_dear(subject: Asked, asked: Sequence[Chosen], each: float, left: float, seconds: float) -> list[Refused]:
-    """Methods whose passes would take longer than is left of a request of so many seconds, with what they would take."""
-    counts = {chosen.name: chosen.payoffs(len(subject.players), subject.budget) for chosen in asked}
-    return [Refused(name, too_dear(passes, each, seconds)) for name, passes in counts.items() if passes * each > left]
+def refuse_dear(subject: Asked, asked: Sequence[ChosenMethod], each: float, left: float, seconds: float) -> list[Refused]:
+    """Methods whose passes would take longer than is left of a request of so many seconds once those before them have run, with
+    what they would take."""
+    refused = []
+    for chosen in asked:
+        passes = chosen.payoffs(len(subject.players), subject.budget)
+        if passes * each > left:
+            refused.append(Refused(chosen.name, too_dear(passes, each, seconds)))
+        else:
+            left -= passes * each
+    return refused
 
 
 def too_dear(passes: int, each: float, seconds: float) -> str:
@@ -46,7 +53,7 @@ def too_dear(passes: int, each: float, seconds: float) -> str:
     )
 
 
-def afford(subject: Subject, asked: Sequence[Chosen], seconds: float) -> tuple[Subject, list[Refused], list[Note]]:
+def afford(subject: Subject, asked: Sequence[ChosenMethod], seconds: float) -> tuple[Subject, list[Refused], list[Note]]:
     """A text or picture with as many payoffs for sampled values as passes of its model are worth, what takes too long, and what
     the reader must know of it."""
     games = [chosen for chosen in asked if chosen.method.kind == "game"]

@@ -1,4 +1,4 @@
-"""Flow on the page: attention followed through the layers, the drawing and the credit, then how far both are determined."""
+"""Flow on the page: attention followed through the layers, or any graph of edges; then how far the answer is determined."""
 
 from __future__ import annotations
 
@@ -9,13 +9,21 @@ from accredit.errors import InvalidInput
 from accredit.explanation.flows import REPORTED, beside_uniform, columns, picture
 from accredit.explanation.graph import graph_of, uniform_of
 from accredit.explanation.subject import tokens_of
-from accredit.views.pages.flow_page import flow_body, flow_page
+from accredit.views.language.flow_words import headline, verdict
+from accredit.views.pages.flow_page import draw_edges, edges_body, edges_page, flow_body, flow_page
+from accredit.web.uploads import drop
 
 if TYPE_CHECKING:
+    from accredit.flow.graph import Graph, GraphFlow
+    from accredit.flow.optima import Ranges
     from accredit.models import TextModel
     from accredit.web.tasks import Models
 
 ORDERS = 60  # random orders of the Shapley rule of flows
+GRAPH_EDGES = 20_000  # of a graph that the page solves
+ROWS_OF_EDGES = 500  # that the page shows
+RANGE_SECONDS = 5.0  # for exact ranges of free edges
+EPSILON = 1e-6  # that the barrier may lose
 
 Event = dict[str, Any]
 
@@ -72,6 +80,57 @@ def flow(models: Models, task: Event) -> Generator[Event]:
     body = flow_body(drawing, credit, layer, rule, tokens, ranges, report, chosen)
     yield {"event": "result", "done": 2, "of": 2, "html": body, **facts}
     yield {"event": "done", "page": flow_page(task["text"], body)}
+
+
+def graph(models: Models, task: Event) -> Generator[Event]:
+    """The flow through a graph of edges: first the flow and its proof, then what all equally good flows agree on."""
+    from accredit.flow.graph import Graph, graph_flow, least_cost
+
+    yield {"event": "progress", "method": "flow", "done": 0, "of": 2}
+    source, sink, rule, cheapest = task["source"], task["sink"], task["rule"], task["cheapest"]
+    if bool(source) != bool(sink) or (cheapest and not source):
+        raise InvalidInput(
+            "Name where the flow begins and where it ends, or neither: then the circulation of least cost is found",
+            code="missing",
+        )
+    with drop(task["edges"], task["name"]) as path:
+        edges = Graph.read(path)
+    if len(edges.tail) > GRAPH_EDGES:
+        raise InvalidInput(
+            f"there are {len(edges.tail):,} edges, and this page takes {GRAPH_EDGES:,}; `accredit flow FILE` takes more",
+            code="too-many",
+        )
+    for field, names in (("Begins at", source), ("Ends at", sink)):
+        for name in names:
+            edges.node(name, field)
+    if source:
+        found = graph_flow(edges, _ends(source), _ends(sink), rule=rule, epsilon=EPSILON, cheapest=cheapest)
+    else:
+        found = least_cost(edges, rule=rule, epsilon=EPSILON)
+    said, notes = headline(found), verdict(found, edges, EPSILON, cheapest)
+    more = len(found.edges) - ROWS_OF_EDGES
+    listed = [f"The table shows the {ROWS_OF_EDGES:,} edges of the largest flows; {more:,} more are left out."] * (more > 0)
+    body = edges_body(said, *_listed(edges, found, None, [*notes, *listed]))
+    yield {"event": "result", "done": 1, "of": 2, "html": body}
+    if not found.unique:
+        yield {"event": "progress", "method": "what all of them agree on", "done": 1, "of": 2}
+        known = found.ranges(RANGE_SECONDS)
+        notes.append(f"Least and most are over all of them: {known}.")
+        body = edges_body(said, *_listed(edges, found, known, [*notes, *listed]))
+        yield {"event": "result", "done": 2, "of": 2, "html": body}
+    shown = draw_edges(edges, found, None if found.unique else known)
+    yield {"event": "done", "page": edges_page(task["name"], said, shown[0], notes, shown[1])}
+
+
+def _ends(names: list[str]) -> Any:
+    """One node, or the list of several."""
+    return names[0] if len(names) == 1 else names
+
+
+def _listed(edges: Graph, found: GraphFlow, known: Ranges | None, notes: list[str]) -> tuple[Any, ...]:
+    """Rows, notes and ranges as the body takes them."""
+    drawn, spread = draw_edges(edges, found, known, ROWS_OF_EDGES)
+    return drawn, notes, spread
 
 
 def _layers(chosen: list[int] | None) -> str:

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model
 from pydantic_core import PydanticCustomError
 
+from accredit.checks.table_format import Percent, TableFormat
 from accredit.errors import InvalidInput
 from accredit.explanation.requests import AnswerRequest as AnswerSettings
 from accredit.explanation.requests import PictureRequest, Request, TextRequest
@@ -20,6 +21,7 @@ from accredit.methods import Place, every_method, find
 CHARACTERS = 20_000
 IMAGE_CHARACTERS = 7_000_000  # base64 of about 5 MB
 TABLE_CHARACTERS = 5_000_000
+EDGE_CHARACTERS = 1_000_000
 GAME_PLAYERS = 10
 
 Text = Annotated[str, Field(max_length=CHARACTERS)]
@@ -142,22 +144,50 @@ class FlowRequest(PageRequest):
     layers: Annotated[list[Annotated[int, Field(ge=0, le=200)]], Field(min_length=1, max_length=200)] | None = None
 
 
+class GraphRequest(PageRequest):
+    """Edges as the text of a file; where flow begins and ends (neither: a circulation of least cost); which flow of many."""
+
+    edges: Annotated[str, Field(min_length=1, max_length=EDGE_CHARACTERS)]
+    name: Annotated[str, Field(max_length=200)] = "edges.csv"
+    source: Annotated[list[Name], Field(max_length=50)] = []
+    sink: Annotated[list[Name], Field(max_length=50)] = []
+    rule: Literal["none", "barrier", "l2", "l1"] = "barrier"
+    cheapest: bool = False
+
+
+class Writing(PageRequest):
+    """How a table is written, where its file does not tell: fields of `TableFormat`, without the encoding, which is the
+    browser's affair."""
+
+    delimiter: Annotated[str, Field(max_length=10)] | None = None
+    decimal: Literal[".", ","] | None = None
+    index: Annotated[str, Field(max_length=400)] | None = None
+    missing: Annotated[tuple[Name, ...], Field(max_length=20)] = ()
+    percent: Percent | None = None
+
+    def format(self) -> TableFormat:
+        return TableFormat(**self.model_dump())
+
+
 class TableRequest(PageRequest):
-    """Rows as the text of a file, none for the built-in table; the column to predict, or that the model does not read; the
-    output to show; one row, or all of them."""
+    """Rows as the text of a file, none for the built-in table, and how it is written; the column to predict, or that the model
+    does not read; the output to show; one row, one page of rows, or an overview."""
 
     table: Annotated[str, Field(max_length=TABLE_CHARACTERS)] = ""
     name: Annotated[str, Field(max_length=200)] = ""
     target: Annotated[str, Field(max_length=400)] | None = None
     shown: Annotated[str, Field(max_length=400)] | None = None
     row: Annotated[int, Field(ge=0, le=10**6)] | None = None
+    page: Annotated[int, Field(ge=0, le=10**6)] | None = None
+    writing: Writing = Writing()
 
 
 class ColumnsRequest(PageRequest):
-    """The text of a file whose columns are asked for."""
+    """The text of a file whose columns are asked for, and how it is written."""
 
     table: Annotated[str, Field(max_length=TABLE_CHARACTERS)]
     name: Annotated[str, Field(max_length=200)]
+    writing: Writing = Writing()
 
 
 class RunRequest(PageRequest):

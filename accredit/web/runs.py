@@ -8,15 +8,18 @@ import os
 import signal
 import sys
 import tempfile
+import time
 from contextlib import suppress
 from pathlib import Path, PurePath
 
 from accredit.errors import InvalidInput
+from accredit.values.solver import PROGRESS_FILE
 from accredit.views.language.arguments import as_field, as_option, in_words_of
 from accredit.web.requests import RunRequest
 from accredit.web.uploads import kind_of
 
 STOP_SECONDS = 5.0  # that a run may take to put its last payoff away
+PROGRESS = "progress.json"  # where a run says how far it has got
 LINES = 3  # of what the command said, when it failed
 FIELDS = {  # argument -> what the form calls it
     "target": "Column to predict",
@@ -62,6 +65,7 @@ class Runs:
         self.budget: int | None = None
         self.lines = 0  # of the table
         self.stopped = False
+        self._began = 0.0
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._process: asyncio.subprocess.Process | None = None
 
@@ -84,6 +88,14 @@ class Runs:
             "problem": self._say() if how == "failed" else "",
         }
 
+    def progress(self) -> dict[str, object]:
+        """How long the run has lasted, what it does, and as far as it can say the share that is done and the seconds left."""
+        assert self._folder is not None
+        line = None
+        with suppress(OSError, ValueError):  # it has not got so far
+            line = json.loads((Path(self._folder.name) / PROGRESS).read_text(encoding="utf-8"))
+        return {"seconds": round(time.monotonic() - self._began), **(line or {"label": "reading and training", "share": None})}
+
     async def start(self, asked: RunRequest) -> None:
         """Write the table down and start the command on it."""
         kind = kind_of(asked.name)
@@ -94,7 +106,7 @@ class Runs:
         folder = Path(self._folder.name)
         (folder / f"data{kind}").write_text(asked.table, encoding="utf-8")
         self.name, self.budget, self.stopped = PurePath(asked.name).name, asked.budget, False
-        self.lines = len(asked.table.splitlines())
+        self.lines, self._began = len(asked.table.splitlines()), time.monotonic()
         options = [f"--target={asked.target}", f"--method={asked.method}", f"--model={asked.model}", "--store=run.db"]
         options += [f"--budget={asked.budget}"] if asked.budget else []
         options += [f"--text={asked.text}"] if asked.text else []
@@ -112,7 +124,7 @@ class Runs:
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.DEVNULL,
                 stderr=said,
-                env={**os.environ, "ACCREDIT_ERRORS": "json"},
+                env={**os.environ, "ACCREDIT_ERRORS": "json", PROGRESS_FILE: PROGRESS},
                 start_new_session=True,
             )
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Hashable
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Hashable
+from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import sha256
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
@@ -12,16 +13,17 @@ import numpy as np
 import numpy.typing as npt
 
 from accredit.checks import needs
-from accredit.checks.table_format import DELIMITERS
+from accredit.checks.table_format import DELIMITERS, TableFormat
 from accredit.errors import InvalidInput
 from accredit.rows.credit import are_trees
 from accredit.rows.result import TableExplanation
 from accredit.training_data.table_notes import MANY_KINDS
 from accredit.valuation.targets import predicts_number
 from accredit.views.language.numbers import percent
-from accredit.views.language.phrases import counted
+from accredit.views.language.phrases import NUMBERED, counted
 from accredit.views.pages.html import table_page
-from accredit.views.pages.table_page import QUESTION, row_body, table_body
+from accredit.views.pages.table_page import QUESTION, row_body, rows_list, table_body
+from accredit.web.requests import Writing
 from accredit.web.uploads import drop, in_own_name, kind_of
 
 if TYPE_CHECKING:
@@ -146,49 +148,90 @@ BUILT_IN = (
 )
 
 Event = dict[str, Any]
+Explains = Callable[["pandas.DataFrame"], TableExplanation]
+COUNTED = "counted"  # attribute of a frame whose rows have numbers and no names of their own
 
 
 def explain_table(models: Models, task: Event) -> Generator[Event]:
     """The whole table, or, once that is known, one row of it from base value to output."""
     yield {"event": "progress", "method": "reading the table", "done": 0, "of": 2}
-    explained, about = models.recent.get(_key(task), lambda: _explain(models, task))
-    if task["shown"]:
-        explained = explained.of(task["shown"])
-    if task["row"] is not None:
-        if task["row"] >= len(explained):
-            raise InvalidInput(
-                f"row {task['row'] + 1} is not among the {len(explained):,} rows that were explained", code="range"
-            )
-        yield {"event": "result", "done": 2, "of": 2, "row": row_body(explained, task["row"])}
+    table = models.recent.get(_key(task), lambda: _explain(models, task))
+    if task["row"] is not None or task.get("page") is not None:
+        yield {"event": "result", "done": 2, "of": 2, **_part(table, task)}
         yield {"event": "done"}
         return
+    explained, about = _show(table.overview, task), table.about
+    first_page = _show(table.page(0), task) if table.pages > 1 else None
     yield {
         "event": "result",
         "done": 2,
         "of": 2,
         "title": QUESTION,
-        "html": table_body(explained, about, live=True),
+        "html": table_body(explained, about, True, first_page, table.pages),
         "outputs": list(explained.outputs),
         "shown": explained.target,
-        "rows": len(explained),
+        "rows": table.count,
     }
     yield {"event": "done", "page": table_page(explained, about), "json": explained.to_json()}
 
 
+def _part(table: ExplainedTable, task: Event) -> Event:
+    """The steps of one row, or a page of rows to pick from."""
+    row = task["row"]
+    number: int = task["page"] if row is None else row // table.most
+    if number >= table.pages or (row is not None and row >= table.count):
+        said = f"page {number + 1}" if row is None else f"row {row + 1}"
+        raise InvalidInput(f"{said} is not in a table of {table.count:,} rows", code="range")
+    part, first = _show(table.page(number), task), number * table.most
+    return {"list": rows_list(part, range(len(part)), first)} if row is None else {"row": row_body(part, row - first, row)}
+
+
+def _show(explained: TableExplanation, task: Event) -> TableExplanation:
+    """The explanation with the output that is asked for in front."""
+    return explained.of(task["shown"]) if task["shown"] else explained
+
+
+class ExplainedTable:
+    """Rows and what explains them: an overview over rows that are spread evenly, and pages of all of them when asked for."""
+
+    def __init__(self, explain: Explains, rows: pandas.DataFrame, most: int, about: tuple[str, ...], numbered: bool) -> None:
+        self._explain, self._rows, self._numbered, self.most = explain, rows, numbered, most
+        self.count, self.pages = len(rows), -(-len(rows) // most)
+        places = np.unique(np.linspace(0, len(rows) - 1, min(most, len(rows))).round().astype(np.int64))
+        self.overview = self._part(places)
+        self._page = 0, self.overview if self.pages == 1 else self._part(np.arange(most))
+        thin = f"The ranking is over {len(places):,} of {self.count:,} rows, spread evenly; below, every row can be looked at."
+        self.about = (*about, *[thin] * (self.pages > 1))
+
+    def page(self, number: int) -> TableExplanation:
+        """So many rows in the order of the table; the last page that was asked for is kept."""
+        if self._page[0] != number:
+            self._page = number, self._part(np.arange(number * self.most, min((number + 1) * self.most, self.count)))
+        return self._page[1]
+
+    def _part(self, places: npt.NDArray[np.int64]) -> TableExplanation:
+        made = self._explain(self._rows.iloc[places])
+        return replace(made, provenance={**made.provenance, NUMBERED: True}) if self._numbered else made
+
+
 def _key(task: Event) -> Hashable:
-    return "table", sha256(task["table"].encode()).hexdigest(), task["name"], task["target"]
+    return "table", sha256(task["table"].encode()).hexdigest(), task["name"], task["target"], _writing(task)
 
 
-def _explain(models: Models, task: Event) -> tuple[TableExplanation, tuple[str, ...]]:
+def _writing(task: Event) -> TableFormat:
+    return Writing(**task.get("writing", {})).format()
+
+
+def _explain(models: Models, task: Event) -> ExplainedTable:
     from accredit.explanation.explainer import Explainer
 
     if not task["table"]:
         from accredit.models.builtin.table import builtin_table
 
         model, rows, background = builtin_table()
-        return Explainer(model, background=background)(rows), (BUILT_IN,)
+        return ExplainedTable(Explainer(model, background=background), rows, ROWS, (BUILT_IN,), False)
     file = PurePath(task["name"]).name
-    frame, served = _frame(task["table"], file), models.by_kind.get("rows")
+    frame, served = _frame(task["table"], file, _writing(task)), models.by_kind.get("rows")
     if served is None:
         if not task["target"]:
             raise InvalidInput(
@@ -200,22 +243,13 @@ def _explain(models: Models, task: Event) -> tuple[TableExplanation, tuple[str, 
         explainer, about = served, (f"Model: {served.model_for('rows').name}.",)
         rows = frame.drop(columns=[task["target"]] if task["target"] in frame.columns else [])
     trees = are_trees(served.model_for("rows")) if served is not None else True
-    kept, said = _thin(rows, ROWS if trees else FEW_ROWS)
     background = None if served is not None and len(rows) < 20 else rows
     most = min(BACKGROUND if trees else FEW_BACKGROUND, len(rows))
-    explained = explainer(kept, background=background, most_background=None if background is None else most)
-    return explained, (*about, *said)
+    asked = partial(explainer, background=background, most_background=None if background is None else most)
+    return ExplainedTable(asked, rows, ROWS if trees else FEW_ROWS, about, bool(frame.attrs.get(COUNTED)))
 
 
-def _thin(rows: pandas.DataFrame, most: int) -> tuple[pandas.DataFrame, tuple[str, ...]]:
-    """At most so many rows, spread evenly over the table; what is left out is said."""
-    if len(rows) <= most:
-        return rows, ()
-    places = np.unique(np.linspace(0, len(rows) - 1, most).round().astype(np.int64))
-    return rows.iloc[places], (f"{len(places):,} of {len(rows):,} rows are explained here, spread evenly over the table.",)
-
-
-def _frame(text: str, file: str) -> pandas.DataFrame:
+def _frame(text: str, file: str, said: TableFormat) -> pandas.DataFrame:
     """A table that was dropped; how large it is is estimated before it is read."""
     import pandas
 
@@ -223,16 +257,17 @@ def _frame(text: str, file: str) -> pandas.DataFrame:
 
     kind_of(file)  # which refuses what is not a table
     first, _, _ = text.lstrip().partition("\n")
-    cells = (text.count("\n") + 1) * (max(first.count(mark) for mark in DELIMITERS) + 1)
+    cells = (text.count("\n") + 1) * (max(first.count(mark) for mark in (said.delimiter or ",", *DELIMITERS)) + 1)
     if cells > CELLS:
         raise InvalidInput(
             f"{file} holds about {cells:,} cells, and this page reads up to {CELLS:,}; keep the rows or columns that matter, "
             "or use accredit explain",
             code="too-many",
         )
-    with drop(text, file) as path:
-        frame = read_frame(path)
+    with drop(text, file, asks=True) as path:
+        frame = read_frame(path, said=said)
         frame.attrs[NOTES] = in_own_name(notes_of(frame), path, file)
     if isinstance(frame.index, pandas.RangeIndex):
-        frame.index = pandas.RangeIndex(1, len(frame) + 1)  # counted from 1, as people count the lines of a file
+        frame.index = pandas.RangeIndex(1, len(frame) + 1)  # counted from 1, as everywhere but in Python
+        frame.attrs[COUNTED] = True
     return frame

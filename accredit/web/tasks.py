@@ -18,7 +18,7 @@ from accredit.methods import DEFAULT, find, methods_for
 from accredit.web.answering import WRITES, answer
 from accredit.web.cards import image_card, plain_name, text_card, title_of
 from accredit.web.explaining import explain, what_if
-from accredit.web.flowing import flow, heads_of
+from accredit.web.flowing import flow, graph, heads_of
 from accredit.web.long_texts import tokens_in
 from accredit.web.tables import explain_table
 from accredit.web.trained import offer
@@ -194,6 +194,7 @@ TASKS: dict[str, Callable[[Models, Event], Generator[Event]]] = {
     "explain": explain,
     "what-if": what_if,
     "flow": flow,
+    "graph": graph,
     "answer": answer,
     "table": explain_table,
 }

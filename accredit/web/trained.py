@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from accredit.errors import InvalidInput
-from accredit.methods import Chosen
+from accredit.methods import ChosenMethod
 
 
 def offer(folders: Sequence[str]) -> dict[str, str]:
@@ -34,7 +34,7 @@ def _method(folder: str) -> str:
     return methods[kind]
 
 
-def place(asked: Sequence[Chosen], there: Mapping[str, str]) -> list[Chosen]:
+def place(asked: Sequence[ChosenMethod], there: Mapping[str, str]) -> list[ChosenMethod]:
     """The methods with the folders of those that are trained; one that was not named at the start is refused."""
     for chosen in asked:
         if chosen.method.kind == "learned" and chosen.name not in there:

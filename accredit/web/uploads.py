@@ -13,6 +13,8 @@ from accredit.checks.tables import JSON_LINES, SEPARATORS, ending
 from accredit.errors import InvalidInput
 
 TABLES = (*SEPARATORS, *JSON_LINES)
+ASKED = "Say so below the file, under “How it is written”"
+UNASKED = "There is no field for that here: save the file so that it is certain, or use the command"
 SAID_OF_TABLES = frozenset(each.name for each in fields(TableFormat))
 
 
@@ -31,8 +33,8 @@ def kind_of(name: str, endings: tuple[str, ...] = TABLES) -> str:
 
 
 @contextmanager
-def drop(text: str, name: str, endings: tuple[str, ...] = TABLES) -> Iterator[Path]:
-    """The path of the text while it is read."""
+def drop(text: str, name: str, endings: tuple[str, ...] = TABLES, asks: bool = False) -> Iterator[Path]:
+    """The path of the text while it is read; `asks` says whether there are fields for how it is written."""
     kind = kind_of(name, endings)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"file{kind}"
@@ -42,7 +44,7 @@ def drop(text: str, name: str, endings: tuple[str, ...] = TABLES) -> Iterator[Pa
         except InvalidInput as error:
             said = str(error).replace(str(path), PurePath(name).name)
             if error.argument in SAID_OF_TABLES:
-                said += ". There is no field for that here: save the file so that it is certain, or use the command"
+                said += f". {ASKED if asks else UNASKED}"
             raise InvalidInput(said, argument=error.argument, code=error.code) from None
 
 

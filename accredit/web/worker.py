@@ -79,7 +79,7 @@ class Worker:
         """Run a task; its events go to `emit`. Ends early and silently once `stop` is set."""
         stopping = asyncio.ensure_future(stop.wait())
         try:
-            if self.pid is None:
+            if self.pid is None or self._starting.locked():  # it may already be on its way, after a crash
                 emit({"event": "loading", "seconds": self._load_seconds})
             loading = asyncio.ensure_future(self.ready())
             await asyncio.wait({loading, stopping}, return_when=asyncio.FIRST_COMPLETED)

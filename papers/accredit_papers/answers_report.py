@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -42,12 +42,16 @@ def answers_report(contest: AnswerContest, contexts: int, store: str | None, exe
         "Brackets: 95 % bootstrap intervals over contexts; where all contexts agree, the exact bound for a score at an end of "
         "its range, else unknown."
     )
+    finished = {}
     for kind in KINDS:
         each = replace(contest, kind=kind)
-        rows = read_finished(each, each.examples(contexts), store, executor)
+        finished[kind] = read_finished(each, each.examples(contexts), store, executor)
+    tables = {kind: standings(rows, seed=contest.seed) for kind, rows in finished.items()}
+    _in_one_table(report, tables)
+    for kind, rows in finished.items():
         report.heading(kind.capitalize())
         report.say(LAID_OUT[kind])
-        _tabulate(report, standings(rows, seed=contest.seed))
+        _tabulate(report, tables[kind])
         for metric in COMPARED_ON:
             _against(report, kind, metric, rows, contest.seed)
     if not quick:
@@ -72,9 +76,35 @@ def _tabulate(report: Report, table: Standings) -> None:
         [s.method, *(interval_text(s.metrics.get(m)) for m in metrics), "—" if _end(s.method) else f"{s.passes:.0f}"]
         for s in sorted(table.standings, key=lambda s: _end(s.method))
     ]
-    report.table(["method", *metrics, "passes"], lines)
+    report.table(["method", *metrics, "passes"], lines, detail=True)
     for note in failures_of(table):
-        report.say(note)
+        report.say(note, detail=True)
+
+
+def _in_one_table(report: Report, tables: Mapping[str, Standings]) -> None:
+    """What the verdicts compare, for every method and kind."""
+    lines = []
+    for s in next(iter(tables.values())).standings:
+        cells = (" / ".join(_mean(table[s.method].metrics.get(m)) for m in COMPARED_ON) for table in tables.values())
+        lines.append([s.method, *cells])
+    report.table([" / ".join(COMPARED_ON), *tables], lines)
+    if failed := failed_on(tables):
+        report.say(failed)
+
+
+def _mean(estimate: Estimate | None) -> str:
+    return interval_text(estimate).split()[0]
+
+
+def failed_on(tables: Mapping[str, Standings]) -> str:
+    """Which methods failed on some inputs of which table; nothing where none did."""
+    failed = [
+        f"{s.method} on {len(s.failures)} of {table.rows} ({title})"
+        for title, table in tables.items()
+        for s in table.standings
+        if s.failures
+    ]
+    return f" Failed: {', '.join(failed)}." if failed else ""
 
 
 def _end(method: str) -> bool:

@@ -27,10 +27,11 @@ from accredit.methods import COMPARED_ANSWERS, find
 from accredit.models.builtin.facts import KINDS
 from accredit.values import shapley
 from accredit.values.surrogate import Surrogate
+from accredit.views.language.notation import letters
 from accredit.views.terminal.arena_text import as_markdown_matrix, interval_text, markdown_table, seconds_text
-from accredit_papers.answers_report import LAID_OUT
+from accredit_papers.answers_report import failed_on
 from accredit_papers.report import Report, Whose
-from accredit_papers.verdicts import Found, Judgement, all_of, of_share, over_runs
+from accredit_papers.verdicts import FigureJudgement, Found, all_of, of_share, over_runs
 
 if TYPE_CHECKING:
     import matplotlib.axes
@@ -64,71 +65,83 @@ def arena_report(
         "table says so, metrics remove words in a different way from the methods. Game methods may ask "
         f"{contests[0].budget or 2000} payoffs per sentence."
     )
-    tables = {}
-    for contest in contests:
+    tables = {_title(contest): hold(contest, examples, store, executor) for contest in contests}
+    of_rows, answering = RowContest(seed=seed), _answering(quick, seed)
+    others = _hold_rows(of_rows, rows, store, executor) | _hold_answers(answering, contexts, store, executor)
+    _in_one_table(report, tables | others)
+    if rows:
+        _describe_rows(report, of_rows, rows)
+    if contexts:
+        _describe_answers(report, answering, contexts)
+    for title, table in others.items():
+        report.say(f"**{title.capitalize()}.**", detail=True)
+        report.block(markdown_table(table), detail=True)
+    _by_cost(report, tables)
+    for contest, (title, table) in zip(contests, tables.items(), strict=True):
         model = load(contest.model)
-        title = Path(model.name).name + (f", measured by removal={contest.judge}" if contest.judge else "")
-        table = tables[title] = hold(contest, examples, store, executor)
         report.heading(title)
-        report.say(_describe(model))
-        report.block(markdown_table(table))
+        report.say(_describe(model), detail=contest.judge is not None)
+        report.block(markdown_table(table), detail=True)
         _verdicts(report, title, table)
         report.figure(
             f"{_slug(title)}_deletion",
             f"{title}: mean probability as words are removed, most credited first.",
             partial(_draw, table=table, curve="deletion"),
             (7.5, 4.2),
+            detail=contest.judge is not None,
         )
         if contest.judge is None:  # another judge sees the same explanations
-            report.say("Mean Spearman correlation of credits over sentences:")
-            report.block(as_markdown_matrix(table.agreement_of, table.agreement))
+            report.say("Mean Spearman correlation of credits over sentences:", detail=True)
+            report.block(as_markdown_matrix(table.agreement_of, table.agreement), detail=True)
             report.say(seconds_text(table).capitalize() + " (one thread, shared machine).")
             _intervals(report, title, model, examples, 3 if quick else 25, seed)
-    _by_cost(report, tables)
-    if rows:
-        tables["rows of a table"] = _of_rows(report, RowContest(seed=seed), rows, store, executor)
-    if contexts:
-        answering = AnswerContest(COMPARED_ANSWERS, passages=6 if quick else 8, budget=32 if quick else 64, seed=seed)
-        tables |= _of_answers(report, answering, contexts, store, executor)
-    _in_one_table(report, tables)
     return report
 
 
-def _of_rows(report: Report, contest: RowContest, rows: int, store: str | None, executor: str) -> Standings:
+def _title(contest: TextContest) -> str:
+    judged = f", measured by removal={contest.judge}" if contest.judge else ""
+    return Path(load(contest.model).name).name + judged
+
+
+def _hold_rows(contest: RowContest, rows: int, store: str | None, executor: str) -> dict[str, Standings]:
+    if not rows:
+        return {}
     contest.check()
-    table = hold(contest, contest.examples(rows), store, executor)
-    report.heading("Rows of a table")
-    report.say(
-        f"{rows} patients that a boosted forest was not fitted on, ten columns (diabetes, Efron et al., 2004); absent columns "
-        f"take the values of {contest.background} training rows, and game methods may ask {contest.budget} payoffs of 1,024. "
-        "The *closed form* reads the Shapley values off the trees and asks none."
-    )
-    report.block(markdown_table(table))
-    return table
+    return {"rows of a table": hold(contest, contest.examples(rows), store, executor)}
 
 
-def _of_answers(
-    report: Report, contest: AnswerContest, contexts: int, store: str | None, executor: str
-) -> dict[str, Standings]:
-    report.heading("Answers")
+def _describe_rows(report: Report, contest: RowContest, rows: int) -> None:
     report.say(
-        f"The built-in answering model reads {contest.passages} facts and a question; {contexts} contexts of each kind, "
-        f"{contest.budget} payoffs for game methods. Shares are over hit@1, hit@2, drop@1, drop@2 and lds, where the oracle is "
-        "above chance on them."
+        f"Rows of a table: {rows} patients that a boosted forest was not fitted on, ten columns (diabetes, Efron et al., "
+        f"2004); absent columns take the values of {contest.background} training rows, and game methods may ask "
+        f"{contest.budget} payoffs of 1,024. The *closed form* reads the Shapley values off the trees and asks none."
     )
-    tables = {}
-    for kind in KINDS:
-        each = replace(contest, kind=kind)
-        tables[f"answers, {kind}"] = table = hold(each, each.examples(contexts), store, executor)
-        report.say(f"**{kind.capitalize()}.** {LAID_OUT[kind]}")
-        report.block(markdown_table(table))
-    return tables
+
+
+def _answering(quick: bool, seed: int) -> AnswerContest:
+    return AnswerContest(COMPARED_ANSWERS, passages=6 if quick else 8, budget=32 if quick else 64, seed=seed)
+
+
+def _hold_answers(contest: AnswerContest, contexts: int, store: str | None, executor: str) -> dict[str, Standings]:
+    kinds = [replace(contest, kind=kind) for kind in KINDS if contexts]
+    return {f"answers, {each.kind}": hold(each, each.examples(contexts), store, executor) for each in kinds}
+
+
+def _describe_answers(report: Report, contest: AnswerContest, contexts: int) -> None:
+    report.say(
+        f"Answers: the built-in answering model reads {contest.passages} facts and a question; {contexts} contexts of each "
+        f"kind, {contest.budget} payoffs for game methods. Shares are over hit@1, hit@2, drop@1, drop@2 and lds, where the "
+        "oracle is above chance on them."
+    )
 
 
 def _in_one_table(report: Report, tables: Mapping[str, Standings]) -> None:
     """Every share of this run, method by method: nothing in it comes from another run."""
     report.heading("Everything in one table")
-    report.say("Share of the way from random to oracle, and passes; — where a method does not apply or was not asked.")
+    report.say(
+        "Share of the way from random to oracle, and model passes; — where a method does not apply, was not asked or failed."
+        f"{failed_on(tables)}"
+    )
     names = dict.fromkeys(s.method for table in tables.values() for s in _contestants(table))
     found = {title: {s.method: s for s in _contestants(table)} for title, table in tables.items()}
 
@@ -136,7 +149,9 @@ def _in_one_table(report: Report, tables: Mapping[str, Standings]) -> None:
         mine = found[title].get(name)
         return "—" if mine is None else f"{interval_text(mine.share).split()[0]} ({mine.passes:.0f})"
 
-    report.table(["share (passes)", *tables], [[name, *(cell(title, name) for title in tables)] for name in names])
+    claims = {s.method: letters(s.claims) for table in reversed(list(tables.values())) for s in _contestants(table)}
+    lines = [[name, *(cell(title, name) for title in tables), claims[name]] for name in names]
+    report.table(["share (passes)", *tables, "claims"], lines)
 
 
 def _by_cost(report: Report, tables: Mapping[str, Standings]) -> None:
@@ -157,11 +172,7 @@ def _by_cost(report: Report, tables: Mapping[str, Standings]) -> None:
     if len(tables) > 1:
         spread = sorted(([_estimate(table[name]) for table in tables.values()], name) for name in shared)
         steady = [name for values, name in reversed(spread) if min(values) >= STEADY_CORRELATION]
-        others = "; ".join(f"{name} {' / '.join(f'{x:.2f}' for x in v)}" for v, name in reversed(spread) if name not in steady)
-        report.say(
-            f"Methods whose share is at least {STEADY_CORRELATION} in every column: {', '.join(steady) or 'none'}. The others, "
-            f"column by column: {others}."
-        )
+        report.say(f"Methods whose share is at least {STEADY_CORRELATION} in every column: {', '.join(steady) or 'none'}.")
 
 
 def _describe(model: TextModel) -> str:
@@ -203,7 +214,7 @@ def _verdicts(report: Report, title: str, table: Standings) -> None:
         )
 
 
-def beats_chance(methods: Sequence[Standing]) -> tuple[Judgement, str]:
+def beats_chance(methods: Sequence[Standing]) -> tuple[FigureJudgement, str]:
     """Is every method better than a random order? By the paired test over inputs, corrected for how many are asked."""
     worse = [s.method for s in methods if _surely(s.p_random) and _estimate(s) < 0]
     unsure = [s.method for s in methods if not _surely(s.p_random)]
@@ -212,7 +223,7 @@ def beats_chance(methods: Sequence[Standing]) -> tuple[Judgement, str]:
     found = Found.REFUTED if worse else Found.OPEN if unsure else Found.HOLDS
     because = "; ".join(parts) or "all above random"
     needs = "more examples" if found is Found.OPEN else ""
-    return Judgement(found, needs, sampled=True), f"{because} (at the 5 % level, after Holm's correction)"
+    return FigureJudgement(found, needs, sampled=True), f"{because} (at the 5 % level, after Holm's correction)"
 
 
 def removes_words(method: str) -> bool:
@@ -224,12 +235,12 @@ def removes_words(method: str) -> bool:
     return find(method, "explain").method.kind == "game"
 
 
-def first_beats(first: Standing, second: Standing) -> Judgement:
+def first_beats(first: Standing, second: Standing) -> FigureJudgement:
     """Is the first of two methods better, one of which is the best of all? By the paired test over inputs against the best."""
     ahead = _estimate(first) > _estimate(second)
     if not _surely(second.p_best if ahead else first.p_best):
-        return Judgement(Found.OPEN, "more examples")
-    return Judgement(Found.HOLDS if ahead else Found.REFUTED, sampled=True)
+        return FigureJudgement(Found.OPEN, "more examples")
+    return FigureJudgement(Found.HOLDS if ahead else Found.REFUTED, sampled=True)
 
 
 def _surely(p: float | None) -> bool:
@@ -249,11 +260,11 @@ def _draw(axes: matplotlib.axes.Axes, table: Standings, curve: str) -> None:
     axes.legend(frameon=False, fontsize=6, ncols=2)
 
 
-def within_intervals(held: Sequence[BoolArray]) -> Judgement:
+def within_intervals(held: Sequence[BoolArray]) -> FigureJudgement:
     """Do 95 % intervals hold nine of ten exact values? Sentence by sentence, and not from fewer credits than could tell.
 
     >>> within_intervals([np.ones(4, dtype=bool)] * 6).needs, within_intervals([np.ones(8, dtype=bool)] * 8).found
-    ('about 36 credits, if mean and spread stay as they are', <Found.HOLDS: 'holds'>)
+    ('about 36 credits at this spread', <Found.HOLDS: 'holds'>)
     """
     every = np.concatenate(held)
     share = of_share(int(every.sum()), len(every), low=0.9, unit="credit")

@@ -59,7 +59,7 @@ def influence_assumption(report: Report, seed: int) -> None:
         off = float(np.linalg.norm(told.matrix - truth) / np.linalg.norm(truth))
         found[steps] = (bool(told.certificate["stationary"]), off)
         table.append([steps, norm / typical, found[steps][0], off])
-    report.table(["steps of training", "‖∇J‖ beside one row's", "called a minimum", "relative error"], table)
+    report.table(["steps of training", "‖∇J‖ beside one row's", "called a minimum", "relative error"], table, detail=True)
     report.verdict(
         "Influence needs ∇L(S, θ) = 0: away from a minimum the formula is about another model",
         found[SETTLED][0] and not found[1][0] and found[1][1] > 2 * found[SETTLED][1],
@@ -115,6 +115,7 @@ def harmonic_analysis(report: Report, seed: int) -> None:
     report.table(
         ["p", "share of degree 1", "share of degree 2"],
         [[h.fraction, f"{h.linear:.2f}", f"{h.pairs:.2f}"] for h in curve(game, subsets=800, seed=seed)],
+        detail=True,
     )
 
 

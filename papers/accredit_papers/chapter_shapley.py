@@ -100,7 +100,7 @@ def definitions(report: Report, seed: int, games: int) -> None:
         for name, way in zip(worst, (by_orders, by_sizes, by_formula, by_unanimity), strict=True):
             worst[name] = max(worst[name], float(np.abs(way(game) - exact).max()))
         apart = max(apart, float(np.abs(differences(game) - (exact[:, None] - exact)).max()))
-    report.table(["way", "largest gap to accredit.shapley"], [[name, f"{gap:.1e}"] for name, gap in worst.items()])
+    report.table(["way", "largest gap to accredit.shapley"], [[name, f"{gap:.1e}"] for name, gap in worst.items()], detail=True)
     report.verdict(
         "Definitions 10.2.2 and 10.2.3, Theorem 10.2.4 and the proof of 10.2.5 give one and the same value",
         max(worst.values()) < 1e-12,

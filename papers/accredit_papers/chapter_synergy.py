@@ -86,6 +86,7 @@ def matched_pair(report: Report, seed: int, draws: int) -> None:
             "interaction",
         ],
         rows,
+        detail=True,
     )
     a, t, s, phi_mean = (np.array(x) for x in (alone, together, pairs, values))
     report.verdict(

@@ -80,12 +80,12 @@ def axioms(report: Report, seed: int) -> None:
 def small_games(report: Report) -> None:
     """Three games that tell the values apart."""
     report.heading("Three small games")
-    report.say("Player a has one level, player b has two; a game pays 1 where its condition is met.")
+    report.say("Player a has one level, player b has two; a game pays 1 where its condition is met.", detail=True)
     lines: list[list[object]] = []
     for name, table in GAMES.items():
         credit = multichoices(ChoiceTable("ab", table))
         lines += [[f"{name}: {level}", *numbers] for level, numbers in zip(credit.players, credit.credit, strict=True)]
-    report.table(["paid when: level", *RULES], lines)
+    report.table(["paid when: level", *RULES], lines, detail=True)
 
 
 def words(report: Report, model: TextModel) -> None:

@@ -166,7 +166,7 @@ def _faithfulness(report: Report, model: str, found: Sequence[SentenceFlows], se
             best[way][name] = cells[REFERENCES.index("shapley")][w]
         shown = [f"{i:+.2f}" for reference in cells for i in reference]
         rows.append([name, *shown, len(values)])
-    report.table(["reading", *(f"{name}, {way}" for name in REFERENCES for way in WAYS), "sentences"], rows)
+    report.table(["reading", *(f"{name}, {way}" for name in REFERENCES for way in WAYS), "sentences"], rows, detail=True)
     report.say(
         "Mean Spearman over words with 95 % bootstrap intervals over sentences: *by size*, magnitudes against "
         "magnitudes; *signed*, the reading against credit that may be negative. Relu'd gradients keep only what "

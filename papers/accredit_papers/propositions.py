@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -38,7 +40,8 @@ def propositions(model: TextModel, quick: bool = False, seed: int = 0, texts: Se
     seen = model.encode(SENTENCE)
     attention = model.attentions(seen).mean(axis=1)
     tokens = tuple(f"{token}·{i}" for i, token in enumerate(seen.tokens))
-    report.say(f"Model: {model.name}, {len(attention)} layers; sentence: “{SENTENCE}” ({len(tokens)} tokens); heads averaged.")
+    name = Path(model.name).name
+    report.say(f"Model: {name}, {len(attention)} layers; sentence: “{SENTENCE}” ({len(tokens)} tokens); heads averaged.")
     weights(report, attention[-1], tokens)
     flows(report, attention, tokens, 4 if quick else 30, seed)
     beside.mix_layers(report, attention, tokens)
@@ -51,6 +54,10 @@ def propositions(model: TextModel, quick: bool = False, seed: int = 0, texts: Se
     sentences = [example.text for example in sample()] if texts is None else texts
     beside.confidence(report, model, sentences[: 8 if quick else None], seed)
     return report
+
+
+def _of(model: str, text: str) -> str:
+    return f"{model}: {text}" if model else text
 
 
 # Proposition 1
@@ -70,9 +77,9 @@ def plain_game(attention: FloatArray, tokens: tuple[str, ...]) -> TableGame:
     return TableGame(tokens, np.einsum("si,ij,sj->s", members, attention, members))
 
 
-def weights(report: Report, attention: FloatArray, tokens: tuple[str, ...]) -> None:
-    """Proposition 1 on one attention matrix."""
-    report.heading("Proposition 1: attention weights are not Shapley values")
+def weights(report: Report, attention: FloatArray, tokens: tuple[str, ...], model: str = "") -> None:
+    """Proposition 1 on one attention matrix; statements name the model where one is given."""
+    report.heading(_of(model, "Proposition 1: attention weights are not Shapley values"))
     paid_to = attention.sum(axis=0)
     proof = shapley(renormalise_game(attention, tokens)).credit
     plain = shapley(plain_game(attention, tokens)).credit
@@ -80,17 +87,18 @@ def weights(report: Report, attention: FloatArray, tokens: tuple[str, ...]) -> N
     report.table(
         ["token", "attention paid to it", "Shapley, proof's game", "Shapley, attention within S"],
         [[t, a, b, c] for t, a, b, c in zip(tokens, paid_to, proof, plain, strict=True)],
+        detail=True,
     )
     off = float(np.abs(paid_to - proof).max())
     report.verdict(
-        "Proposition 1 for the game of its proof: total attention is not the Shapley value",
+        _of(model, "Proposition 1 for the game of its proof: total attention is not the Shapley value"),
         off > 1e-3,
         "every row sums to 1, so each member of a coalition adds exactly 1 and every Shapley value is 1; the "
         f"attention paid to tokens runs from {paid_to.min():.3f} to {paid_to.max():.3f}. The contradiction is "
         f"{off:.3f} wide",
     )
     report.verdict(
-        "The same without renormalising: total attention is not the Shapley value",
+        _of(model, "The same without renormalising: total attention is not the Shapley value"),
         float(np.abs(paid_to - plain).max()) > 1e-3,
         f"then φ_i = (1 + attention paid to i)/2 (checked to {np.abs(plain - (1 + paid_to) / 2).max():.0e}), which is "
         "the attention only where that is 1",
@@ -98,7 +106,7 @@ def weights(report: Report, attention: FloatArray, tokens: tuple[str, ...]) -> N
     )
     same = float(np.abs(shapley(additive).credit - paid_to).max())
     report.verdict(
-        "Proposition 1 as stated: there is *no* game whose Shapley values are the attention weights",
+        _of(model, "Proposition 1 as stated: there is *no* game whose Shapley values are the attention weights"),
         same > 1e-9,
         "v(S) = total attention paid to members of S is a game, additive, and its Shapley values are those totals "
         f"(gap {same:.0e}). Any numbers are the Shapley values of some game; the proposition needs the game that its "
@@ -130,12 +138,14 @@ def resolve_game(attention: FloatArray, tokens: tuple[str, ...]) -> TableGame:
     return TableGame(tokens, solver.values(from_index(np.arange(1 << len(tokens)), len(tokens))))
 
 
-def flows(report: Report, attention: FloatArray, tokens: tuple[str, ...], renumberings: int, seed: int) -> None:
+def flows(
+    report: Report, attention: FloatArray, tokens: tuple[str, ...], renumberings: int, seed: int, model: str = ""
+) -> None:
     """Proposition 2 on one attention stack: frozen against solved anew."""
     from accredit.flow.maximum import MaximumFlows
     from accredit.flow.network import LayeredNetwork
 
-    report.heading("Proposition 2: attention flows are Shapley values")
+    report.heading(_of(model, "Proposition 2: attention flows are Shapley values"))
     rng = np.random.default_rng(seed)
     total, first = inflow(attention, np.arange(len(tokens)))
     others = [inflow(attention, rng.permutation(len(tokens)))[1] for _ in range(renumberings)]
@@ -149,44 +159,48 @@ def flows(report: Report, attention: FloatArray, tokens: tuple[str, ...], renumb
     report.table(
         ["token", "one max flow", "least in any max flow", "most in any", "Shapley of the re-solved game"],
         [[t, a, b, c, d] for t, a, b, c, d in zip(tokens, first, low, high, phi.credit, strict=True)],
+        detail=True,  # the figure shows them
     )
     frozen = members @ first
     report.verdict(
-        "Proposition 2 for one frozen flow: each token's inflow is its Shapley value",
+        _of(model, "Proposition 2 for one frozen flow: each token's inflow is its Shapley value"),
         np.abs(shapley(TableGame(tokens, frozen)).credit - first).max() < 1e-9,
         "v(S) adds up what one fixed flow brings to S: an additive game, in which any numbers are their own Shapley "
         "values. Nothing about flows is used",
     )
     gap = float((v - frozen).max())
     report.verdict(
-        "The frozen payoff is less than the max flow through S, for some S",
+        _of(model, "The frozen payoff is less than the max flow through S, for some S"),
         gap > 1e-6,
         f"solving anew for S finds up to {gap:.3f} more (max flow in all: {total:.3f}), in "
         f"{np.mean(v - frozen > 1e-6):.0%} of the {v.size:,} coalitions",
         whose=Whose.OURS,
     )
     report.verdict(
-        "Proposition 2 for the max flow through S, solved anew: the inflow of a max flow is the Shapley value",
+        _of(model, "Proposition 2 for the max flow through S, solved anew: the inflow of a max flow is the Shapley value"),
         np.abs(first - phi.credit).max() < 1e-6,
         f"the flow found and the Shapley value differ by up to {np.abs(first - phi.credit).max():.3f}",
     )
     agree = float(np.mean([spearman(first, other) for other in others]))
     report.verdict(
-        "Maximum flows are not unique: the credit of a token depends on the solver (4.1 of the draft)",
+        _of(model, "Maximum flows are not unique: the credit of a token depends on the solver (4.1 of the draft)"),
         spread.max() > 1e-6,
         f"renumbering the tokens {renumberings} times moves a token's inflow by up to {spread.max():.3f} (mean "
         f"Spearman {agree:.2f}); the widest interval over all max flows is {np.max(high - low):.3f}",
     )
     report.figure(
-        "intervals",
-        "What each token can receive in any max flow (line), in one (open), and its Shapley value (filled).",
+        "_".join(["intervals", *re.findall(r"\w+", model.lower())]),
+        _of(model, "What each token can receive in any max flow (line), in one (open), and its Shapley value (filled)."),
         lambda axes: _draw(axes, tokens, low, high, first, phi.credit),
     )
     realised = MaximumFlows(LayeredNetwork.from_attention(attention)).value(demand=phi.credit)
     inside = bool(((phi.credit >= low - 1e-9) & (phi.credit <= high + 1e-9)).all())
     report.verdict(
-        "The repair, for players of the input or the output layer: the Shapley value of the re-solved game is unique, shares "
-        "the whole flow, and is itself a max flow",
+        _of(
+            model,
+            "The repair, for players of the input or the output layer: the Shapley value of the re-solved game is unique, "
+            "shares the whole flow, and is itself a max flow",
+        ),
         abs(phi.credit.sum() - total) < 1e-6 and inside and abs(realised - total) < 1e-6,
         f"it sums to {phi.credit.sum():.6f} of {total:.6f}, lies in every token's interval, and with these numbers as "
         f"sink capacities the max flow is still {realised:.6f}",

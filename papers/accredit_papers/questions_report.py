@@ -51,7 +51,8 @@ def questions_report(
     )
     short = [text for text in texts if len(text.split()) <= MOST_WORDS][: 3 if quick else MOST_TEXTS]
     report.say(
-        f"Texts: {len(short)} sentences of at most {MOST_WORDS} words, {source}; models: {', '.join(m.name for m in models)}."
+        f"Texts: {len(short)} sentences of at most {MOST_WORDS} words, {source}; models: "
+        f"{', '.join(Path(m.name).name for m in models)}."
     )
     when(report, models, short, 4 if quick else 20, seed)
     payoffs(report, models, short, seed)
@@ -109,7 +110,7 @@ def when(report: Report, models: Sequence[Reader], texts: Sequence[str], games: 
         "player comes first. The rule is ours; its evidence is below, exact from all 2ⁿ payoffs."
     )
     kinds: dict[str, Sequence[Game]] = {
-        f"words of texts, log-odds of {model.name}": [game_of(model, text, "log-odds") for text in texts] for model in models
+        f"words of texts, log-odds of {Path(m.name).name}": [game_of(m, text, "log-odds") for text in texts] for m in models
     } | {
         "columns of rows, log-odds of boosted trees": _rows(games, seed, "boosted trees", "log-odds"),
         "columns of rows, probability of a line": _rows(games, seed, "line", "probability"),
@@ -259,14 +260,17 @@ def payoffs(report: Report, models: Sequence[Reader], texts: Sequence[str], seed
     """One text and many, credited for every payoff, model by model."""
     report.heading("What does the payoff change?")
     one = payoff_moves(_pay(models[0], SENTENCE))
-    report.say(f"“{SENTENCE}”, words, Shapley values of {models[0].name} for every payoff of one target:")
+    report.say(
+        f"“{SENTENCE}”, words, Shapley values of {Path(models[0].name).name} for every payoff of one target:", detail=True
+    )
     report.table(
         ["word", *one.payoffs],
         [[word, *row] for word, row in zip(one.credit.players, one.credit.credit, strict=True)],
+        detail=True,
     )
     kept = "; ".join(f"*{axiom}*: {why}" for axiom, why in CARRIES_OVER.items())
     report.say(f"What carries over from v to an increasing transform of it: {kept}.")
-    paid = {model.name: [_pay(model, text) for text in texts] for model in models}
+    paid = {Path(model.name).name: [_pay(model, text) for text in texts] for model in models}
     for name, games in paid.items():
         _payoffs_of(report, name, [payoff_moves(one) for one in games], seed)
     steps = [one["correctness"] for games in paid.values() for one in games]
@@ -285,10 +289,11 @@ def _payoffs_of(report: Report, name: str, moved: Sequence[PayoffMoves], seed: i
     ranks = np.nanmean([m.ranks for m in moved], axis=0)
     signs = np.mean([m.signs for m in moved], axis=0)
     first = [float(np.mean([m.first[k] == m.first[0] for m in moved])) for k in range(len(PAYOFFS))]
-    report.say(f"{name}: against the {PAYOFFS[0]}, mean over {len(moved)} sentences:")
+    report.say(f"{name}: against the {PAYOFFS[0]}, mean over {len(moved)} sentences:", detail=True)
     report.table(
         ["payoff", "Spearman", "same sign", "same word first"],
         [[payoff, ranks[0, k], f"{signs[0, k]:.0%}", f"{first[k]:.0%}"] for k, payoff in enumerate(PAYOFFS)],
+        detail=True,
     )
     alike = {
         (a, b): np.array([m.ranks[PAYOFFS.index(a), PAYOFFS.index(b)] for m in moved], dtype=np.float64)

@@ -1,4 +1,7 @@
-"""A report that is written by running it: every number and figure in it comes from the run that wrote it."""
+"""A report that is written by running it: every number and figure in it comes from the run that wrote it.
+
+Its Markdown is short: verdicts first, then prose, tables and figures that are not marked as details. `report_page` shows all.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from accredit.checks import needs
 from accredit.checks.files import put
 from accredit.checks.json_data import round_off
 from accredit.core import FloatArray
-from accredit_papers.verdicts import Found, Judgement
+from accredit_papers.verdicts import FigureJudgement, Found
 
 if TYPE_CHECKING:
     import matplotlib.axes
@@ -32,7 +35,6 @@ class Whose(StrEnum):
 
 
 MARKS = {Found.HOLDS: "✓", Found.REFUTED: "✗", Found.OPEN: "?"}
-TITLES = {Found.HOLDS: "Holds", Found.REFUTED: "Refuted", Found.OPEN: "Cannot tell"}
 LEGEND = {
     "✓": "holds here",
     "✗": "is refuted here",
@@ -71,7 +73,8 @@ class Verdict:
         return "; ".join(part for part in parts if part)
 
     def markdown(self) -> str:
-        return f"> **{TITLES[self.found]}.** {self.said} — {self.because}"
+        """Its line in the table at the head of a report."""
+        return f"| {_keep_bars(self.said)} | {self.found} | {_keep_bars(self.because)} |"
 
 
 @dataclass(frozen=True)
@@ -89,27 +92,30 @@ class Paragraph:
     """A paragraph, with Markdown's emphasis and code."""
 
     text: str
+    detail: bool = False  # on the page of --html alone
 
     def markdown(self) -> str:
         return self.text
 
 
 @dataclass(frozen=True)
-class Block:
+class MarkdownBlock:
     """Tables and lists that are already laid out as Markdown."""
 
     text: str
+    detail: bool = False  # on the page of --html alone
 
     def markdown(self) -> str:
         return self.text
 
 
 @dataclass(frozen=True)
-class Table:
+class ReportTable:
     """Cells as they are printed, first column to the left."""
 
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+    detail: bool = False  # on the page of --html alone
 
     def markdown(self) -> str:
         lines = ["| " + " | ".join(self.header) + " |", "|---" + "|---:" * (len(self.header) - 1) + "|"]
@@ -117,18 +123,19 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Picture:
+class ReportFigure:
     """A figure as SVG, the file that it is written to, and what it shows."""
 
     file: str
     caption: str
     svg: str = field(repr=False)
+    detail: bool = False  # on the page of --html alone
 
     def markdown(self) -> str:
         return f"![{self.caption}]({self.file})\n\n*{self.caption}*"
 
 
-Part = Heading | Paragraph | Block | Table | Picture | Verdict
+Part = Heading | Paragraph | MarkdownBlock | ReportTable | ReportFigure | Verdict
 
 
 @dataclass
@@ -148,36 +155,38 @@ class Report:
         """Begin a section."""
         self.parts.append(Heading(text))
 
-    def say(self, text: str) -> None:
+    def say(self, text: str, *, detail: bool = False) -> None:
         """A paragraph."""
-        self.parts.append(Paragraph(_plain(text)))
+        self.parts.append(Paragraph(_plain(text), detail))
 
-    def block(self, markdown: str) -> None:
+    def block(self, markdown: str, *, detail: bool = False) -> None:
         """Tables and lists that are already laid out."""
-        self.parts.append(Block(markdown))
+        self.parts.append(MarkdownBlock(markdown, detail))
 
-    def table(self, header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    def table(self, header: Sequence[str], rows: Iterable[Sequence[object]], *, detail: bool = False) -> None:
         """A table; numbers are rounded to four digits, first column to the left."""
-        self.parts.append(Table(tuple(header), tuple(tuple(map(cell, row)) for row in rows)))
+        self.parts.append(ReportTable(tuple(header), tuple(tuple(map(cell, row)) for row in rows), detail))
 
     def verdict(
         self,
         statement: str,
-        holds: bool | np.bool_ | Found | Judgement | None,
+        holds: bool | np.bool_ | Found | FigureJudgement | None,
         evidence: str,
         *,
         paper: str = "",
         whose: Whose = Whose.TEXT,
     ) -> None:
         """Say whether a statement survived, and what it was tested on; None, or a judgement, where the runs cannot tell."""
-        judged = Judgement.of(holds)
+        judged = FigureJudgement.of(holds)
         under = next((part.text for part in reversed(self.parts) if isinstance(part, Heading)), "")
         found = judged.found, _plain(evidence), judged.needs
         self.parts.append(Verdict(_plain(statement), *found, paper, whose, judged.sampled, under))
 
-    def figure(self, name: str, caption: str, draw: Draw, size: tuple[float, float] = (6.0, 3.2)) -> None:
+    def figure(
+        self, name: str, caption: str, draw: Draw, size: tuple[float, float] = (6.0, 3.2), *, detail: bool = False
+    ) -> None:
         """A figure, drawn by `draw(axes)` and kept as SVG."""
-        self.parts.append(Picture(f"{self.name}_{name}.svg", caption, svg(draw, size)))
+        self.parts.append(ReportFigure(f"{self.name}_{name}.svg", caption, svg(draw, size), detail))
 
     @property
     def origin(self) -> str:
@@ -203,19 +212,21 @@ class Report:
         return "; ".join(f"{mark} {meaning}" for mark, meaning in LEGEND.items() if mark in used)
 
     def markdown(self) -> str:
-        """The whole report."""
-        head = [f"# {self.title}", self.origin]
-        if self.verdicts:
-            summary = ["| statement | verdict |", "|---|---|"]
-            summary += [f"| {_keep_bars(v.said)} | {v.found} |" for v in self.verdicts]
-            head += [self.counts, "\n".join(summary)]
-        return "\n\n".join([*head, *(part.markdown() for part in self.parts)]) + "\n"
+        """Verdicts with their evidence, then what is shown of each section; details are left to `report_page`."""
+        head = [f"# {self.title}", self.counts, _listing(self.verdicts), self.origin]
+        shown = [part for part in self.parts if not isinstance(part, Verdict) and not getattr(part, "detail", False)]
+        body = [
+            part.markdown()
+            for part, after in zip(shown, [*shown, None][1:], strict=True)
+            if not isinstance(part, Heading) or not isinstance(after, Heading | None)
+        ]
+        return "\n\n".join(part for part in [*head, *body] if part) + "\n"
 
     def write(self, folder: str | Path) -> list[Path]:
         """Write the Markdown and its figures; returns the files."""
         target = Path(folder)
         target.mkdir(parents=True, exist_ok=True)
-        drawn = {part.file: part.svg for part in self.parts if isinstance(part, Picture)}
+        drawn = {part.file: part.svg for part in self.parts if isinstance(part, ReportFigure) and not part.detail}
         files = {f"{self.name}.md": self.markdown(), **drawn}
         for file, content in files.items():
             put(target / file, content.encode())
@@ -234,6 +245,13 @@ def _count(verdicts: Sequence[Verdict], of_whom: str) -> str:
     return (
         f"Of {len(verdicts)} statement{'s' * (len(verdicts) > 1)} {of_whom} {holds} {'holds' if holds == 1 else 'hold'}, "
         f"{refuted} {'is' if refuted == 1 else 'are'} refuted, and {open_} cannot be told from these runs."
+    )
+
+
+def _listing(verdicts: Sequence[Verdict]) -> str:
+    """Every statement with its verdict and evidence; nothing where there are none."""
+    return "\n".join(
+        ["| statement | verdict | evidence |", "|---|---|---|", *(v.markdown() for v in verdicts)] if verdicts else []
     )
 
 

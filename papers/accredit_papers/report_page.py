@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from accredit.views.pages.document import page
 from accredit.views.pages.engine import render
-from accredit_papers.report import MARKS, Block, Heading, Paragraph, Part, Picture, Report, Table, Verdict
+from accredit_papers.report import MARKS, Heading, MarkdownBlock, Paragraph, Part, Report, ReportFigure, ReportTable, Verdict
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -18,7 +18,7 @@ INLINE = re.compile(r"\*\*(?P<strong>.+?)\*\*|`(?P<code>.+?)`|(?<!\w)\*(?P<em>[^
 DIVIDERS = re.compile(r"[\s|:-]+")  # the second line of a Markdown table
 
 
-class Span(NamedTuple):
+class StyledWords(NamedTuple):
     """Words and how they stand out: not at all, `strong`, `em` or `code`."""
 
     kind: str
@@ -72,11 +72,11 @@ def _part(part: Part, anchor: str, alone: bool) -> Markup:
             return render("statements", "heading", text=text, alone=alone)
         case Paragraph(text):
             return render("statements", "paragraph", words=spans(text))
-        case Table(header, rows):
+        case ReportTable(header, rows):
             return _table(header, rows)
-        case Block(text):
+        case MarkdownBlock(text):
             return _block(text)
-        case Picture(_, caption, svg):
+        case ReportFigure(_, caption, svg):
             source = "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode()
             return render("statements", "picture", source=source, caption=caption)
         case Verdict():
@@ -118,15 +118,15 @@ def _cell(text: str) -> str:
     return text.strip().replace("\\|", "|")
 
 
-def spans(text: str) -> list[Span]:
+def spans(text: str) -> list[StyledWords]:
     """Prose with Markdown's emphasis and code, as pieces that a template lays out.
 
     >>> spans("the *best* of 2 * 3")
-    [Span(kind='', text='the '), Span(kind='em', text='best'), Span(kind='', text=' of 2 * 3')]
+    [StyledWords(kind='', text='the '), StyledWords(kind='em', text='best'), StyledWords(kind='', text=' of 2 * 3')]
     """
     found, at = [], 0
     for match in INLINE.finditer(text):
         kind = str(match.lastgroup)
-        found += [Span("", text[at : match.start()]), Span(kind, match[kind])]
+        found += [StyledWords("", text[at : match.start()]), StyledWords(kind, match[kind])]
         at = match.end()
-    return [span for span in [*found, Span("", text[at:])] if span.text]
+    return [span for span in [*found, StyledWords("", text[at:])] if span.text]

@@ -157,6 +157,37 @@ def flows(
 
 
 @reproduce.command()
+@click.option("--model", default="builtin", show_default=True, help="A folder with a Hugging Face classifier, or 'builtin'.")
+@click.option(
+    "--llm", type=NamedPath(file_okay=False, exists=True), help="A folder with a causal language model; default: none."
+)
+@click.option("--prompts", type=Count(min=2), default=20, show_default=True, help="Planted prompts for the language model.")
+@_with(TEXTS[1:])
+@_with(OPTIONS)
+def attention(
+    model: str,
+    llm: str | None,
+    prompts: int,
+    data_file: str | None,
+    where: tuple[str, ...],
+    limit: int | None,
+    quick: bool,
+    out: str,
+    seed: int,
+) -> None:
+    """What attention flow is good for: against ablation, with and without the tokens that soak attention up."""
+    from accredit.answers.planted import planted_prompt
+    from accredit.arena.answers import answering
+    from accredit.arena.texts import load
+    from accredit_papers.attention_report import attention_report
+
+    texts = [example.text for example in _examples(data_file, where, limit)]
+    planted = [planted_prompt("plain", "places", seed=seed + k) for k in range(2 if quick else prompts)]
+    found = attention_report(load(model), texts[: 4 if quick else None], answering(llm) if llm else None, planted, seed)
+    _finish(found, out)
+
+
+@reproduce.command()
 @click.option(
     "--data",
     required=True,

@@ -55,11 +55,13 @@ def sanity_report(contest: TextContest, examples: Sequence[Example], quick: bool
         f"{Path(model.name).name}, {len(texts)} sentences, the target held fixed. The model is drawn anew from the "
         "output down, each column including the ones before it; numbers are rank correlations, by magnitude, with the "
         f"explanation of the true model, mean ± standard error over {draws} draws of the weights. Near 0 is right. "
-        "Max-sensitivity: how far the explanation moves, relative to "
-        f"its length, among {len(near)} models whose word embeddings are nudged by at most {NUDGE:g} of their spread; "
-        "low is stable."
     )
-    report.table(["method", *names, "max-sensitivity"], rows)
+    report.say(
+        f"Max-sensitivity: how far the explanation moves, relative to its length, among {len(near)} models whose word "
+        f"embeddings are nudged by at most {NUDGE:g} of their spread; low is stable.",
+        detail=True,
+    )
+    report.table(["method", *names, "max-sensitivity"], rows, detail=True)
     for stage, when in ((names[-1], "the whole model is random"), (names[-3], "all layers but the first are random")):
         left = {method: kept[:, names.index(stage)] for method, kept in found.items()}
         judged = {

@@ -55,7 +55,7 @@ def selection(
         file = store or Path(folder) / "cells.sqlite"
         done, cells = _of_finished(runs, file) if finished else (runs, read_finished(runs, file, workers))
         tried = try_further(done, file, finished) if further else {}
-    report = selection_report(done, cells)
+    report = selection_report(done, cells, runs)
     if further:
         tell_further(report, tried, cells, done)
     return report

@@ -53,11 +53,12 @@ NEAR_POINTS = 2.0  # points
 Cells = dict[tuple[str, str, int], SelectionOutcome]  # (set, method, seed)
 
 
-def selection_report(runs: Sequence[SelectionRun], cells: Cells) -> Report:
-    """The report of all runs."""
+def selection_report(runs: Sequence[SelectionRun], cells: Cells, asked: Sequence[SelectionRun] = ()) -> Report:
+    """The report of finished runs; of those that were `asked` for, it says which are not there."""
     report = Report("selection", "Which k players keep a black box's answer?")
     sets = list(dict.fromkeys(run.name for run in runs))
     _introduce(report, runs, cells)
+    _missing(report, runs, asked)
     for name in sets:
         _one_set(report, name, cells, runs)
     _summary(report, sets, cells)
@@ -92,6 +93,21 @@ def _seeds(runs: Sequence[SelectionRun]) -> str:
     return "of which there are " + ", ".join(f"{count} for {SOURCES[name].title}" for name, count in counts.items())
 
 
+def _missing(report: Report, runs: Sequence[SelectionRun], asked: Sequence[SelectionRun]) -> None:
+    """Seeds that are not there yet, set by set."""
+    seeds = {name: ([r.seed for r in runs if r.name == name], sum(r.name == name for r in asked)) for name in SOURCES}
+    lacking = [
+        f"{SOURCES[name].title} {len(there) or 'none'} of {wanted}"
+        for name, (there, wanted) in seeds.items()
+        if len(there) < wanted
+    ]
+    if lacking:
+        report.say(
+            f"**Not finished.** Seeds that are there: {', '.join(lacking)}. The same command without `--finished` goes on with "
+            "the others."
+        )
+
+
 def apart(values: FloatArray, paper: float) -> str:
     """Here less the paper, in standard errors over seeds."""
     if len(values) < 2:
@@ -117,7 +133,7 @@ def _introduce(report: Report, runs: Sequence[SelectionRun], cells: Cells) -> No
     for what in ("texts", "pictures"):
         sizes = next((run.sizes for run in runs if kind(run.name) == what), None)
         if sizes is not None:
-            report.say(_describe(what, sizes))
+            report.say(_describe(what, sizes), detail=True)
     spent = sum(cell.seconds for cell in cells.values())
     built = sum({(name, seed): cell.building for (name, _, seed), cell in cells.items()}.values())
     report.say(
@@ -198,6 +214,7 @@ def _one_set(report: Report, name: str, cells: Cells, runs: Sequence[SelectionRu
         rows,
     )
     _settings(report, name, cells)
+    _one_answer(report, name, cells)
     report.say(_which_cure(name, cells))
     report.say(_what_it_rewards(name, cells))
     report.figure(
@@ -218,8 +235,19 @@ def _settings(report: Report, name: str, cells: Cells) -> None:
         if setting
     ]
     if rows:
-        report.say("Chosen on training rows:")
-        report.table(["method", "setting", "seeds"], rows)
+        report.say("Chosen on training rows:", detail=True)
+        report.table(["method", "setting", "seeds"], rows, detail=True)
+
+
+def _one_answer(report: Report, name: str, cells: Cells) -> None:
+    """What the black box says to k players that say nothing in particular: often the same, whatever they are."""
+    same = _of(cells, name, "random", "commonest")
+    if len(same):
+        report.say(
+            f"**What it says to so little.** Shown random k players, the black box gives one and the same answer to "
+            f"{mean_error(same, 1)} % of test inputs. The nearer this is to 100, the more post-hoc accuracy tells how the "
+            "black box reads a nearly empty input, which a selector does not learn, and the less what was selected."
+        )
 
 
 def _which_cure(name: str, cells: Cells) -> str:

@@ -96,7 +96,7 @@ class SelectionRun:
         sizes = asdict(self.sizes)
         tried = {name: value for name in ("selectors", "weightings") if (value := sizes.pop(name))}
         weighted = method.endswith(WEIGHTING)
-        usual = {"set": self.name, "seed": self.seed, "method": method, "sizes": sizes, "format": 3 if weighted else 2}
+        usual = {"set": self.name, "seed": self.seed, "method": method, "sizes": sizes, "format": 4}
         if method in TRAINED:
             usual |= {name: value for name, value in tried.items() if weighted or name == "selectors"}
         changed = {"padding": self.padding, "settings": dict(self.settings)}
@@ -117,6 +117,7 @@ class SelectionOutcome:
     ended: str  # why training stopped
     building: float = 0.0  # CPU seconds of the black box and its judge, which all methods of a run share
     chosen: str = ""  # the settings that training rows preferred, where several were tried
+    commonest: float | None = None  # share of the black box's most frequent answer when it sees the kept players alone
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,9 +158,9 @@ def _measure(world: Bench, run: SelectionRun, method: str) -> SelectionOutcome:
     spent = time.process_time() - began
     given, rows = world.task, len(chosen)
     x, choice = given.x_test[:rows], world.choice[:rows]
-    kept = world.black_box(given.inputs.keep(x, chosen))
+    answers = world.black_box(given.inputs.keep(x, chosen)).argmax(axis=1)
     return SelectionOutcome(
-        float((kept.argmax(axis=1) == choice).mean()),
+        float((answers == choice).mean()),
         world.judge.accuracy(x, chosen, choice),
         None if surrogate is None else float((surrogate.argmax(axis=1) == choice).mean()),
         float((world.choice == given.y_test).mean()),
@@ -169,6 +170,7 @@ def _measure(world: Bench, run: SelectionRun, method: str) -> SelectionOutcome:
         ended,
         world.seconds,
         preferred,
+        float(np.bincount(answers).max() / rows),
     )
 
 

@@ -374,9 +374,11 @@ def _beside_the_paper(report: Report, rows: Sequence[SettingRow]) -> None:
             "CPU s per run",
         ),
         [(row.name, row.setting.words(), *_gaps(row), f"{row.mean('seconds'):.0f}") for row in rows],
+        detail=True,
     )
+    report.say("*In se*: the same difference in standard errors over our seeds; the paper gives no spread.", detail=True)
     report.say(
-        "*In se*: the same difference in standard errors over our seeds; the paper gives no spread. These runs took "
+        "These runs took "
         f"{sum(row.values('seconds').sum() for row in rows) / 3600:.2f} CPU-hours. The baselines are wider than other rows, "
         "and in smaller batches, because it takes that to come near the paper's; so they are the harder ones to surpass."
     )
@@ -449,6 +451,7 @@ def _how_chosen(report: Report, tried: Sequence[SettingRow]) -> None:
             )
             for r in tried
         ],
+        detail=True,
     )
     fallen = [(r, o) for r in tried for o in r.outcomes if o.mass is not None and o.mass > 0.9]
     if fallen:

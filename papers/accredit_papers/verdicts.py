@@ -31,7 +31,7 @@ class Found(StrEnum):
 
 
 @dataclass(frozen=True)
-class Judgement:
+class FigureJudgement:
     """What the runs say about one figure."""
 
     found: Found
@@ -40,16 +40,16 @@ class Judgement:
     runs: float = field(default=0, repr=False, compare=False)  # that it would take to tell, where that can be counted
 
     @classmethod
-    def of(cls, holds: bool | np.bool_ | Found | Judgement | None) -> Judgement:
+    def of(cls, holds: bool | np.bool_ | Found | FigureJudgement | None) -> FigureJudgement:
         """A judgement from what a report knows: a fact is true or false, None is open."""
-        if isinstance(holds, Judgement):
+        if isinstance(holds, FigureJudgement):
             return holds
         if isinstance(holds, Found):
             return cls(holds)
         return cls(Found.OPEN if holds is None else Found.HOLDS if holds else Found.REFUTED)
 
 
-def over_runs(values: FloatArray, low: float = -inf, high: float = inf, unit: str = "seed", family: int = 1) -> Judgement:
+def over_runs(values: FloatArray, low: float = -inf, high: float = inf, unit: str = "seed", family: int = 1) -> FigureJudgement:
     """Is the mean of a figure, one number per run, between `low` and `high`? By the Student t interval at 95 %.
 
     Where the same is asked of a `family` of figures, the intervals of all of them together hold at 95 % (Bonferroni): the more
@@ -58,7 +58,7 @@ def over_runs(values: FloatArray, low: float = -inf, high: float = inf, unit: st
     >>> over_runs(np.array([0.62, 0.66, 0.7]), low=0.5).found, over_runs(np.array([0.7]), low=0.5).needs
     (<Found.HOLDS: 'holds'>, 'one seed judges nothing; run at least 2')
     >>> over_runs(np.array([0.4, 0.6, 0.7]), low=0.5)
-    Judgement(found=<Found.OPEN: 'cannot tell'>, needs='about 23 seeds, if mean and spread stay as they are')
+    FigureJudgement(found=<Found.OPEN: 'cannot tell'>, needs='about 23 seeds at this spread')
     >>> over_runs(np.array([0.7, 0.7]), low=0.5).needs
     '2 equal seeds show no spread; run at least 6'
     """
@@ -66,11 +66,11 @@ def over_runs(values: FloatArray, low: float = -inf, high: float = inf, unit: st
 
     count = len(values)
     if count < RUNS_NEEDED:
-        return Judgement(Found.OPEN, f"one {unit} judges nothing; run at least {RUNS_NEEDED}", runs=RUNS_NEEDED)
+        return FigureJudgement(Found.OPEN, f"one {unit} judges nothing; run at least {RUNS_NEEDED}", runs=RUNS_NEEDED)
     mean, spread = float(values.mean()), float(values.std(ddof=1))
     if spread <= EQUAL_RUNS * abs(mean) and count < FEWEST_EQUAL:
         needs = f"{count} equal {unit}s show no spread; run at least {FEWEST_EQUAL}"
-        return Judgement(Found.OPEN, needs, runs=FEWEST_EQUAL)
+        return FigureJudgement(Found.OPEN, needs, runs=FEWEST_EQUAL)
     tail = (1 - defaults.LEVEL) / 2 / family
     half = float(t.isf(tail, count - 1)) * spread / count**0.5
     room = min(abs(mean - edge) for edge in (low, high))
@@ -80,17 +80,19 @@ def over_runs(values: FloatArray, low: float = -inf, high: float = inf, unit: st
     return _judge(mean - half, mean + half, low, high, needed, unit)
 
 
-def of_estimate(figure: Estimate, low: float = -inf, high: float = inf, count: int = 0, unit: str = "example") -> Judgement:
+def of_estimate(
+    figure: Estimate, low: float = -inf, high: float = inf, count: int = 0, unit: str = "example"
+) -> FigureJudgement:
     """The same for a figure that comes with its own interval, from `count` examples."""
     if figure.low is None or figure.high is None:
-        return Judgement(Found.OPEN, figure.precision.because or f"more {unit}s")
+        return FigureJudgement(Found.OPEN, figure.precision.because or f"more {unit}s")
     room = min(abs(figure.value - edge) for edge in (low, high))
     half = (figure.high - figure.low) / 2
     needed = ceil(count * (half / room) ** 2) if room > 0 and count else None
     return _judge(figure.low, figure.high, low, high, needed, unit)
 
 
-def of_share(yes: int, count: int, low: float = -inf, high: float = inf, unit: str = "example") -> Judgement:
+def of_share(yes: int, count: int, low: float = -inf, high: float = inf, unit: str = "example") -> FigureJudgement:
     """Is the chance of what happened in `yes` of `count` cases between `low` and `high`? By Clopper and Pearson's interval.
 
     >>> of_share(0, 12, low=0.5).found, of_share(2, 4, low=0.4).found
@@ -116,21 +118,21 @@ def _share_interval(yes: float, count: int) -> tuple[float, float]:
     return bottom, top
 
 
-def _judge(bottom: float, top: float, low: float, high: float, needed: int | None, unit: str) -> Judgement:
+def _judge(bottom: float, top: float, low: float, high: float, needed: int | None, unit: str) -> FigureJudgement:
     if low < bottom and top < high:
-        return Judgement(Found.HOLDS, sampled=True)
+        return FigureJudgement(Found.HOLDS, sampled=True)
     if top < low or bottom > high:
-        return Judgement(Found.REFUTED, sampled=True)
+        return FigureJudgement(Found.REFUTED, sampled=True)
     if needed is None:
-        return Judgement(Found.OPEN, f"many more {unit}s: the mean lies on the edge", runs=inf)
-    return Judgement(Found.OPEN, f"about {needed:,} {unit}s, if mean and spread stay as they are", runs=needed)
+        return FigureJudgement(Found.OPEN, f"many more {unit}s: the mean lies on the edge", runs=inf)
+    return FigureJudgement(Found.OPEN, f"about {needed:,} {unit}s at this spread", runs=needed)
 
 
-def all_of(judgements: Iterable[Judgement]) -> Judgement:
+def all_of(judgements: Iterable[FigureJudgement]) -> FigureJudgement:
     """A statement of several parts: refuted by any, open if any is, else it holds. What it takes is what the part that wants
     most takes.
 
-    >>> all_of([Judgement(Found.OPEN, "5 seeds", runs=5), Judgement(Found.OPEN, "9 seeds", runs=9)]).needs
+    >>> all_of([FigureJudgement(Found.OPEN, "5 seeds", runs=5), FigureJudgement(Found.OPEN, "9 seeds", runs=9)]).needs
     '9 seeds'
     """
     listed = list(judgements)
@@ -138,8 +140,8 @@ def all_of(judgements: Iterable[Judgement]) -> Judgement:
         some = [j for j in listed if j.found is found]
         if some:
             most = max(some, key=lambda j: j.runs)
-            return Judgement(found, most.needs, all(j.sampled for j in some), most.runs)
-    return Judgement(Found.HOLDS, sampled=any(j.sampled for j in listed))
+            return FigureJudgement(found, most.needs, all(j.sampled for j in some), most.runs)
+    return FigureJudgement(Found.HOLDS, sampled=any(j.sampled for j in listed))
 
 
 def standard_errors_from(values: FloatArray, published: float) -> float | None:

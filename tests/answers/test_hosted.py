@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import socket
 import threading
@@ -110,6 +111,77 @@ def _without_echo(handler: Handler, body: dict[str, Any]) -> None:
         handler.reply(400, {"error": {"message": "Only no echo is supported"}})
     else:
         handler.reply(200, handler.served.completions(body))
+
+
+class LlamaCpp:
+    """As llama.cpp's own server: no echo, prompts as token numbers, a bias, and log-probabilities of what it writes."""
+
+    def __init__(self, biased: bool = False) -> None:
+        self.biased, self.forced = biased, 0
+
+    def __call__(self, handler: Handler, body: dict[str, Any]) -> bool:
+        served = handler.served
+        if handler.path == "/tokenize":
+            coded = served.tokenizer(body["content"], return_offsets_mapping=True)
+            edges = [0, *(stop for _, stop in coded["offset_mapping"])]
+            pieces = [body["content"][a:b] for a, b in itertools.pairwise(edges)]
+            named = [{"id": i, "piece": p} for i, p in zip(coded["input_ids"], pieces, strict=True)]
+            handler.reply(200, {"tokens": named})
+            return True
+        if not isinstance(body["prompt"], list):
+            body = {name: body[name] for name in ("prompt", "max_tokens", "temperature")}
+            handler.reply(200, served.completions(body))
+            return True
+        likely = self._likely(served, body["prompt"])
+        bias = body.get("logit_bias")
+        self.forced += bias is not None
+        drawn = bias[0][0] if bias else int(np.argmax(likely))
+        stated = 0.0 if bias and self.biased else float(likely[drawn])
+        top = [{"id": int(i), "logprob": float(likely[i])} for i in np.argsort(-likely)[: body["logprobs"]]]
+        content = [{"id": drawn, "logprob": stated, "top_logprobs": top}]
+        usage = {"prompt_tokens": len(body["prompt"]), "completion_tokens": 1}
+        handler.reply(200, {"choices": [{"text": "", "logprobs": {"content": content}}], "usage": usage})
+        return True
+
+    @staticmethod
+    def _likely(served: ServedModel, ids: list[int]) -> Any:
+        import torch
+
+        with torch.no_grad():
+            return torch.log_softmax(served.model(input_ids=torch.tensor([ids])).logits[0, -1].float(), -1).numpy()
+
+
+@pytest.mark.slow
+def test_a_server_that_only_judges_what_it_writes_is_made_to_write_the_answer(served: ServedModel) -> None:
+    own, dialect = explain_answer(**ASKED), LlamaCpp()
+    with serve(served, dialect) as url:
+        found = explain_answer(**ASKED, model=url)
+    np.testing.assert_allclose(found["shapley"].credit, own["shapley"].credit, atol=1e-5)
+    assert dialect.forced == 1 + len(found.said.pieces) * (1 + 2 ** len(FACTS))  # the test of the bias; the cut; the game
+    assert any("forced" in note.text for note in found.notes)
+
+
+def test_a_server_whose_log_probabilities_hold_the_bias_is_found_out(served: ServedModel) -> None:
+    with serve(served, LlamaCpp(biased=True)) as url, refused("unsupported", "model", ServerError, has="after a bias"):
+        explain_answer(**ASKED, model=url)
+
+
+@pytest.mark.skipif(not os.environ.get("ACCREDIT_LLAMA"), reason="no llama.cpp server: ACCREDIT_LLAMA names its URL")
+@pytest.mark.slow
+def test_a_real_llama_cpp_server_credits_the_passage() -> None:
+    from tools.language_model import need_model
+
+    hosted = HostedModel(os.environ["ACCREDIT_LLAMA"], tokenizer=str(need_model()))
+    said: dict[str, Any] = {
+        "context": ["Mira Tolland was born in Selvik.", "The museum in Drusk opens at ten."],
+        "query": "Where was Mira Tolland born?",
+        "answer": "Mira Tolland was born in Selvik.",
+        "methods": "shapley",
+    }
+    found = explain_answer(**said, model=hosted)
+    assert found.of("Selvik")["shapley"].top(1).players == (said["context"][0],)
+    with refused("unsupported", "answer", ServerError, has="part of a character"):  # a character of several tokens
+        explain_answer(**said | {"answer": "Selvik 🐦."}, model=hosted)
 
 
 @pytest.mark.slow

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 
+from accredit.answers.new_words import holds, new_words, shared_names
 from accredit.answers.planted import BOOKS, KINDS, Origin, planted_prompt, planted_prompts
-from accredit.answers.verdicts import Calibration, Surprise, surprise, usual_calibration
+from accredit.answers.verdicts import LEAST, Calibration, Scored, Surprise, usual_calibration
 from accredit.errors import InvalidInput
+from tests.wording import refused
 
 NOTHING = frozenset[int]()
 
@@ -24,13 +28,50 @@ def draw(rng: np.random.Generator, origin: Origin) -> Surprise:
 
 
 def calibration(rng: np.random.Generator, count: int) -> Calibration:
-    return Calibration.fit("drawn", [(draw(rng, origin), origin) for origin in Origin.known() for _ in range(count)])
+    return Calibration.fit("drawn", [Scored(draw(rng, origin), origin) for origin in Origin.known() for _ in range(count)])
 
 
-def test_the_four_least_likely_tokens_count_and_length_does_not():
-    said = np.array([-0.1, -6.0, -0.2, -1.0])
-    assert surprise(said) == pytest.approx(7.3)
-    assert surprise(np.concatenate([said, np.full(50, -0.05)])) == pytest.approx(7.3)
+@pytest.mark.parametrize(
+    ("text", "asked", "new"),
+    [
+        ("The capital of France is Paris.", "What is the capital of France?", ["Paris"]),
+        ("Anna travelled to Rome.", "Where did Anna travel?", ["Rome"]),
+        ("Kelmarsund stays in Kelmarburg.", "Who stays where, Kelmarsund?", ["Kelmarburg"]),  # a name is compared as a whole
+        ("It was in 1934 that she came.", "When?", ["1934", "came"]),
+        ("{'mayor': 'Pellworth'}", "Who is the mayor?", ["Pellworth"]),
+        ("Die Firma Holsee baut Lampen.", "Was baut die Firma Holsee?", ["Lampen"]),
+        ("Paris, Paris.", "Is it Paris?", ["Paris", "Paris"]),  # nothing new: all that has content
+        ("It is.", "Is it?", ["It", "is"]),
+    ],
+)
+def test_new_words_are_what_the_question_does_not_say(text, asked, new):
+    assert [text[a:b] for a, b in new_words(text, asked)] == new
+
+
+def test_names_that_are_shared_must_be_held():
+    assert shared_names("Anna's dog is called Rex.", "What is Anna's dog called, Boris?") == {"anna"}
+    assert shared_names("It is called Rex.", "What is Anna's dog called?") == frozenset()
+    assert holds("The dog of Anna barks.", frozenset({"anna"})) and not holds("Hannah barks.", frozenset({"anna"}))
+
+
+def test_what_says_it_of_somebody_else_is_not_a_source():
+    alone = {group(0): 0.5, group(1): 9.0, group(0, 1): 1.0}
+    seen = Surprise(10.0, 1.0, alone, named=frozenset({group(1), group(0, 1)}))
+    assert (seen.least, seen.least_named, seen.least_single) == (0.5, 1.0, 9.0)
+    assert [set(each) for each in seen.support()] == [{0, 1}]
+    assert Surprise(10.0, 1.0, alone, named=frozenset()).support() == ()
+
+
+def test_the_largest_p_value_over_books_counts_and_small_books_go_together():
+    rng = np.random.default_rng(3)
+    books = {"a": 30, "b": 30, "c": 6, "d": 6}
+    planted = [Scored(draw(rng, o), o, book) for o in Origin.known() for book, count in books.items() for _ in range(count)]
+    told = Calibration.fit("drawn", planted)
+    for origin, sets in told.scores.items():
+        assert sorted(map(len, sets)) == sorted([20, 20 + 8]) and min(map(len, sets)) >= LEAST, origin
+        seen = draw(rng, origin)
+        each = [Calibration("m", told.weights, {**told.scores, origin: [some]}).p_value(seen, origin) for some in sets]
+        assert told.p_value(seen, origin) == max(each)
 
 
 @pytest.mark.parametrize(
@@ -47,9 +88,9 @@ def test_the_smallest_groups_that_take_the_surprise_away_are_the_support(alone, 
 
 
 def test_the_p_value_counts_planted_sentences_that_are_no_less_unlike():
-    weights = np.zeros((4, 3))
+    weights = np.zeros((5, 3))
     weights[1] = [0.0, -1.0, 1.0]  # the larger the surprise without passages, the less it is from memory
-    told = Calibration("m", weights, dict.fromkeys(Origin.known(), (0.5, 1.0, 2.0, 4.0)))
+    told = Calibration("m", weights, {origin: [(0.5, 1.0, 2.0, 4.0)] for origin in Origin.known()})
     seen = Surprise(np.expm1(1.0), 0.0)
     mine = np.log(np.exp([0.0, -1.0, 1.0]).sum()) + 1.0  # −log p(from memory)
     assert 2.0 < mine < 4.0 and told.p_value(seen, Origin.MEMORY) == 2 / 5
@@ -111,9 +152,14 @@ def test_what_was_planted_is_there(kind, book):
 
 
 def test_the_books_share_nothing():
-    first, second = BOOKS.values()
-    for own in ("relations", "beside", "known"):
-        assert not set(getattr(first, own)) & set(getattr(second, own))
-    assert not {s for part in first.syllables for s in part} & {s for part in second.syllables for s in part}
+    for first, second in combinations(BOOKS.values(), 2):
+        for own in ("relations", "beside", "known"):
+            assert not set(getattr(first, own)) & set(getattr(second, own))
+        assert not {s for part in first.syllables for s in part} & {s for part in second.syllables for s in part}
     drawn = planted_prompts(10)
     assert [made.origin for made in drawn].count(Origin.MEMORY) == 4 == [made.origin for made in drawn].count(Origin.NOWHERE)
+
+
+def test_a_book_that_is_used_up_is_said():
+    with refused("too-many", "passages"):
+        planted_prompt("plain", passages=60, seed=30)

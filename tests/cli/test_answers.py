@@ -28,9 +28,9 @@ def run(typed, monkeypatch, tmp_path):
 
 
 def test_three_words_explain_an_example(run):
-    code, out, err = run("--answer")
+    code, out, err = run("--answer", "--more")
     assert code == 0 and "an example" in err
-    assert says(out, "prompt earned this") and "built-in answering model" in out
+    assert says(out, "This answer: probability") and "built-in answering model" in out
 
 
 def test_a_prompt_and_an_answer(run, tmp_path):
@@ -62,9 +62,10 @@ def test_a_context_and_a_generated_answer(run, tmp_path):
         "why.json",
         "--html",
         "why.html",
+        "--more",
         *QUICK,
     )
-    assert code == 0 and "written: why.json" in err and says(out, "5 new tokens")
+    assert code == 0 and "written: why.json" in err and says(" ".join(out.split()), "5 new tokens")
     kept = Explanation.from_json((tmp_path / "why.json").read_text())
     assert kept.said.text == SAID and len(kept.players) == 4 and "accredit explain" in kept.provenance["command"]
     assert "Why this answer?" in (tmp_path / "why.html").read_text()

@@ -31,10 +31,14 @@ def test_a_text_is_audited_with_verdicts_and_what_was_not_run(tmp_path):
     page = tmp_path / "audit.html"
     result = audit(TEXT, *FAST, "--html", page)
     assert result.exit_code == 0, result.output
-    for line in ("gradients", "leave-one-out", "permuted attention", "adversarial attention"):
-        assert any(row.startswith(line) for row in result.output.splitlines())
-    assert "not run:" in result.output
-    assert "cannot see:" in result.output
+    shown = result.stdout.splitlines()
+    assert len(shown) <= 24 and max(map(len, shown)) <= 80
+    everything = audit(TEXT, *FAST, "--more").output
+    for name in ("gradients", "leave-one-out", "permuted attention", "adversarial attention"):
+        assert any(row[0:1] in "✓✗?" and row[2:].startswith(f"{name}: ") for row in shown)  # the verdict
+        assert any(row.startswith(name) for row in everything.splitlines())  # the numbers
+    assert "not run:" in everything
+    assert "cannot see:" in everything
     assert "<table" in page.read_text(encoding="utf-8")
 
 
@@ -92,7 +96,7 @@ def explainer(tmp_path_factory):
 @pytest.mark.parametrize("data", ["rows.npz", "rows.csv"])
 def test_a_saved_explainer_gets_its_leakage_report(explainer, data):
     tests = "mask-only-probe,value-scramble,mask-transplant"
-    result = audit("--explainer", explainer / "l2x", "--data", explainer / data, "--tests", tests)
+    result = audit("--explainer", explainer / "l2x", "--data", explainer / data, "--tests", tests, "--more")
     assert result.exit_code == 0, result.output
     assert "mask-only probe" in result.output
     assert "value scramble" in result.output
@@ -130,7 +134,7 @@ def test_a_saved_cxplain_gets_what_applies_to_it(explainer):
 
 def test_a_limit_cuts_rows_and_not_players(explainer):
     common = ("--explainer", explainer / "l2x", "--data", explainer / "cut.npz", "--tests", "inert-players")
-    result = audit(*common, "--limit", 60)
+    result = audit(*common, "--limit", 60, "--more")
     assert result.exit_code == 0, result.output
     assert "30 rows scored" in result.output
 
@@ -145,7 +149,7 @@ def test_an_explainer_that_asks_for_the_answer_reads_the_recorded_one(explainer)
 
 def test_a_saved_attention_classifier_is_audited(explainer):
     tests = "gradients,permuted-attention,inert-players,uniform-attention"
-    result = audit("--explainer", explainer / "attention", "--data", explainer / "tokens.npz", "--tests", tests)
+    result = audit("--explainer", explainer / "attention", "--data", explainer / "tokens.npz", "--tests", tests, "--more")
     assert result.exit_code == 0, result.output
     assert "inert players" in result.output
     assert says(result.output, "uniform attention: needs")

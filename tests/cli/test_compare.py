@@ -33,11 +33,13 @@ def test_the_table_ranks_methods_between_random_and_oracle(tmp_path):
     result = compare(*FAST, "--html", str(page))
     assert result.exit_code == 0, result.output
     lines = result.output.splitlines()
+    assert len(lines) <= 24
+    lines = lines[lines.index("") + 1 :]  # below the answer
     assert lines[0].split() == ["method", "share,", "95%", "interval", "p", "best", "passes", "claims"]
     assert lines[1].startswith("oracle")
     for name in ("leave-one-out", "saliency", "attention", "random"):
         assert any(line.startswith(name) for line in lines)
-    assert says(result.output, "not measured for")
+    assert says(" ".join(compare(*FAST, "--more").output.split()), "not measured for")
     written = page.read_text(encoding="utf-8")
     assert says(written, "3 built-in sentences")
     assert written.count("<tbody>") == 3 and written.count("<polyline") == 2 * 5  # ranking, metrics, agreement; both curves
@@ -61,7 +63,8 @@ def test_empty_texts_and_failing_rows_do_not_stop_the_run(tmp_path):
     data.write_text("review,gold\nA fine film.,POSITIVE\n,NEGATIVE\nA dull film.,NEGATIVE\n")
     result = compare(*FAST[:4], "--data", str(data), "--text", "review", "--target", "gold")
     assert result.exit_code == 0, result.output
-    assert says(result.output, "not be explained")
+    *screen, last = result.output.splitlines()
+    assert last.endswith("--more") and says(" ".join(" ".join(screen).split()), "not be explained")  # without --more
     assert "2 inputs" in result.output
 
 
@@ -108,10 +111,11 @@ def test_a_method_named_twice_runs_once():
 
 @pytest.mark.slow
 def test_a_payoff_that_tells_no_decision_and_is_no_probability_is_said_not_measured():
-    result = compare("--methods", "leave-one-out", "--payoff", "logit", "--limit", "2")
+    result = compare("--methods", "leave-one-out", "--payoff", "logit", "--limit", "2", "--more")
     assert result.exit_code == 0, result.output
-    assert says(result.output, "measured: log-odds needs")
-    assert says(result.output, "measured: post-hoc accuracy")
+    told = " ".join(result.output.split())
+    assert says(told, "measured: log-odds needs")
+    assert says(told, "measured: post-hoc accuracy")
     assert "infidelity ↓" in result.output
 
 

@@ -19,17 +19,17 @@ def run(typed, monkeypatch, tmp_path):
 
 def test_maximum_flow_and_its_cut(run):
     code, out, _ = run("flow", "pipes.csv", "--from", "s", "--to", "t")
-    assert code == 0 and says(out, "maximum flow 5") and "s → a" in out
+    assert code == 0 and says(out, "Maximum flow 5") and "s → a" in out
     found = json.loads(run("flow", "pipes.csv", "--from", "s", "--to", "t", "--json")[1])
     assert found["value"] == pytest.approx(5) and abs(found["gap"]) < 1e-9
 
 
 def test_least_cost_and_commodities(run):
-    assert says(run("flow", "pipes.csv")[1], "least cost −15")
+    assert says(run("flow", "pipes.csv")[1], "Least cost −15")
     found = json.loads(run("flow", "pipes.csv", "--json")[1])
     assert found["cost"] == pytest.approx(-15) and max(found["certificate"].values()) < 1e-9
     out = run("flow", "crossed.csv", "--from", "s1", "--to", "t1", "--from", "s2", "--to", "t2")[1]
-    assert says(out, "maximum sum of")
+    assert says(out, "Maximum sum of")
 
 
 def test_mistakes_are_named(run):
@@ -58,9 +58,9 @@ def test_one_of_many_is_said_and_a_rule_picks_one(run, tmp_path):
 
 def test_supplies_several_ends_and_shares(run, tmp_path):
     (tmp_path / "many.csv").write_text(MANY)
-    assert run("flow", "many.csv", "--supply", "s=2", "--supply", "m=-2")[1].startswith("least cost 2;")
+    assert run("flow", "many.csv", "--supply", "s=2", "--supply", "m=-2")[1].startswith("Least cost 2;")
     out = run("flow", "many.csv", "--from", "s", "--from", "x", "--to", "t", "--to", "y", "--together")[1]
-    assert out.startswith("maximum flow 5; the cut around s, a, b, m lets through 5")
+    assert out.startswith("Maximum flow 5; the cut around s, a, b, m lets through 5")
     pytest.importorskip("ortools")
     shares = json.loads(run("flow", "many.csv", "--from", "s", "--to", "t", "--share", "nodes", "--json")[1])
     assert shares["m"] == pytest.approx(3 - shares["a"] - shares["b"]) and shares["x"] == 0

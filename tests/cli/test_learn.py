@@ -43,7 +43,7 @@ def test_rows_are_learned_once_and_explained_fast(rows):
     shown = run("explain", rows / "new.csv", *about, "--fast", rows / "fast", "--fallback", "0", "--json")
     found = json.loads(shown.stdout)
     assert found["method"]["name"].startswith("fast-shapley") and found["level"] == 0.95 and len(found["credit"]) == 5
-    assert "Fast Shapley" in run("explain", rows / "new.csv", *about, "--fast", rows / "fast").output
+    assert "Fast Shapley" in run("explain", rows / "new.csv", *about, "--fast", rows / "fast", "--more").output
     with pytest.raises(InvalidInput, match="fitted for background"):
         run(
             "explain",
@@ -67,7 +67,7 @@ def test_texts_are_learned_once_and_explained_fast(tmp_path):
     assert json.loads(fitted.stdout)["kind"] == "texts"
     found = json.loads(run("explain", "a dull film", "--fast", tmp_path / "fast", "--json").stdout)
     assert list(found["attributions"]) == [f"fast-shapley:{tmp_path / 'fast'}"]
-    both = run("explain", "a dull film", "--fast", tmp_path / "fast", "--methods", "loo")
+    both = run("explain", "a dull film", "--fast", tmp_path / "fast", "--methods", "loo", "--more")
     assert "leave-one-out" in both.output and "fast-shapley" in both.output
 
 

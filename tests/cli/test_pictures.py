@@ -56,7 +56,7 @@ def test_segments_by_number_and_of_one_s_own(run, models, tmp_path):
 
 
 def test_the_terminal_shows_a_map_and_says_what_was_done(run, models):
-    code, out, _ = run("photos/b.jpg", "--model", models / "image", *FAST)
+    code, out, _ = run("photos/b.jpg", "--model", models / "image", *FAST, "--more")
     assert code == 0 and says(out, "leave-one-out: # and")
     assert says(out, "b.jpg: 0…255 scaled") and says(out, "Players are 9")
 

@@ -29,9 +29,11 @@ def files(tmp_path, monkeypatch):
 
 
 def test_rows_are_shown_and_written(typed, files):
-    code, out, _ = typed("explain", "rows.csv", "--model", "model.json", "--background", "train.csv", "--html", "page.html")
-    assert code == 0 and says(out, "rows: age matters") and says(out, "exact: in closed")
-    assert "age matters most" in Path("page.html").read_text(encoding="utf-8")
+    words = ("explain", "rows.csv", "--model", "model.json", "--background", "train.csv")
+    code, out, _ = typed(*words, "--html", "page.html", "--more")
+    assert code == 0 and says(out, "rows, age moves") and says(out, "exact: in closed")
+    assert len(typed(*words)[1].splitlines()) <= 24
+    assert says(Path("page.html").read_text(encoding="utf-8"), "rows, age moves")
 
 
 def test_interactions_are_shown_and_written(typed, files):
@@ -76,7 +78,7 @@ def test_rows_take_the_payoffs_of_texts(typed, files):
     found = json.loads(out)
     assert code == 0 and found["payoff"] == "entropy" and found["outputs"] == ["entropy"]
     assert any(says(text, "shares its logit") for _, text in found["notes"])
-    code, out, _ = typed(*words, "correctness")
+    code, out, _ = typed(*words, "correctness", "--more")
     assert code == 0 and "correctness of xgboost" in out and "through the trees" in " ".join(out.split())
     code, _, err = typed(*words, "surprise")
     assert code == 2 and says(err, "correctness, confidence, entropy")

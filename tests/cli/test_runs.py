@@ -90,7 +90,7 @@ def test_resumes_the_unfinished_run_where_it_was_given(folder, tmp_path_factory,
         journal._file.sql.execute("UPDATE runs SET ended = NULL, result = NULL")
     assert "unfinished" in CliRunner().invoke(runs, ["run.db"], catch_exceptions=False).output
     monkeypatch.chdir(tmp_path_factory.mktemp("elsewhere"))
-    result = CliRunner().invoke(runs, [str(folder / "run.db"), "--resume"], catch_exceptions=False)
+    result = CliRunner().invoke(runs, [str(folder / "run.db"), "--resume", "--more"], catch_exceptions=False)
     assert result.exit_code == 0
     assert says(result.output, "0 trainings paid")
     with Journal(folder / "run.db", several=True) as journal:

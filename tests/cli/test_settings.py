@@ -21,7 +21,7 @@ OFFERED = offers()
 
 
 def test_every_option_is_a_field_or_says_what_is_explained():
-    assert set(spell(explain)) == set(OFFERED) | set(OWN) | RESULT | set(TABLE_OPTIONS) | {"quiet"}
+    assert set(spell(explain)) == set(OFFERED) | set(OWN) | RESULT | set(TABLE_OPTIONS) | {"quiet", "more"}
 
 
 @pytest.mark.parametrize("kind", REQUESTS)

@@ -38,11 +38,12 @@ ASKED = ("bem", "--prompt", "the capital of kelu is")
 
 @pytest.mark.slow
 def test_the_text_that_taught_it_comes_first_and_a_store_needs_no_texts(run, tmp_path):
-    code, out, err = run(*ASKED, "--train", "texts.txt", "--store", "kept", "--html", "out.html", "--shown", "2")
+    code, out, err = run(*ASKED, "--train", "texts.txt", "--store", "kept", "--html", "out.html", "--shown", "2", "--more")
     assert code == 0, err
-    first = next(line for line in out.splitlines() if "row " in line)
+    assert says(out, "training row 2 ranks first")
+    first = next(line for line in out.splitlines() if line.startswith("  ") and "row " in line)
     assert "row 2 " in first and says(first, "capital of kelu")
-    assert says(out, "known from them") and "‖∇J‖ is" in out
+    assert says(" ".join(out.split()), "known from them") and "‖∇J‖ is" in out
     page = (tmp_path / "out.html").read_text()
     assert page.index(KELU) < page.index("cannot be known")
     before = {file.name: file.stat().st_mtime_ns for file in (tmp_path / "kept").iterdir()}

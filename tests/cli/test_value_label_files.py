@@ -102,3 +102,56 @@ def test_tags_and_numbers_are_judged(run):
     assert code == 0, err
     found = json.loads(out)["wrong_labels"]
     assert found["suspects"] == [7] and found["probability"][7] > 0.9
+    code, _, err = run(
+        run.keep("a", "b", "size"), "--target", "size", "--only", "labels", "--out", "n.json", "--out-as", "label-studio"
+    )
+    assert code == 0, err
+    answer = json.loads(Path("n.json").read_text())[0]["predictions"][0]["result"][0]
+    assert answer["type"] == "number" and isinstance(answer["value"]["number"], float)
+
+
+@pytest.mark.slow
+def test_near_duplicates_of_voted_and_tagged_files_are_rows_with_what_they_say(run):
+    """Rows k58 and k59 are nearly the same with two labels; k0 is unlike all others. Labels of annotators are no rows."""
+    run.keep("key", "a", "b", "ann", "bob", "eve", "tags")
+    lines = Path("kept.csv").read_text().splitlines()
+    lines[-2:] = ["k58,2.0,2.0,x,x,x,odd", "k59,2.0,2.0,y,y,y,odd"]
+    lines[1] = "k0,90,-90,x,x,x,odd"
+    lines[5] = lines[5].rsplit(",", 4)[0] + ",,,,"  # nobody labelled k4, and it has no tag
+    table = [line.split(",") for line in lines]
+    Path("votes.csv").write_text("\n".join(",".join(row[:6]) for row in table) + "\n")
+    Path("tags.csv").write_text("\n".join(",".join([*row[:3], row[6]]) for row in table) + "\n")
+    who = [word for name in ("ann", "bob", "eve") for word in ("--annotators", name)]
+    asked = ("--id", "key", "--only", "labels")
+    code, out, err = run("votes.csv", *who, *asked, "--out", "out.csv")
+    assert code == 0 and "1 row without any label left out: row 5" in out, err  # on the first screen
+    _, out, _ = run("votes.csv", *who, *asked, "--more")
+    assert "k58 (x)  a=2, b=2" in out and "≈ k59 (y)  a=2, b=2" in out and "  k0  a=90, b=-90" in out
+    assert "k4," not in Path("out.csv").read_text()
+    code, out, err = run("tags.csv", "--target", "tags", "--task", "tags", *asked, "--more")
+    assert code == 0, err
+    assert "  k58 ≈ k59  a=2, b=2" in out and "  k0  a=90, b=-90" in out and "rows have no tag" in out
+    code, _, err = run("tags.csv", "--target", "tags", "--task", "tags", *asked, "--annotators", "a")
+    assert code == 2 and "--annotators" in err
+
+
+def test_labels_that_count_rows_are_refused_and_ids_that_repeat_are_named(run):
+    run.keep("a", "key")
+    Path("count.csv").write_text("a,n\n" + "".join(f"{i % 7},{i + 100}\n" for i in range(40)))
+    code, _, err = run("count.csv", "--target", "n", "--only", "labels")
+    assert code == 2 and "100 to 139" in err and "--task number" in err
+    Path("twice.csv").write_text("a,who,y,id\n" + "".join(f"{i % 7},ann,{i % 2},{i // 2}\n" for i in range(40)))
+    code, _, err = run("twice.csv", "--target", "y", "--annotators", "who", "--id", "id")
+    assert code == 2 and "--id id" in err and "--only labels" in err
+
+
+@pytest.mark.slow
+def test_a_class_that_chance_left_to_the_test_rows_is_taught_and_that_is_said(run):
+    """By the split of seed 0, rows 3 and 18 of 24 are both for testing."""
+    rng = np.random.default_rng(0)
+    held = sorted(np.random.default_rng(0).permutation(24)[:6].tolist())
+    labels = ["rare" if i in held[:2] else "xy"[i % 2] for i in range(24)]
+    Path("rare.csv").write_text("a,y\n" + "".join(f"{rng.normal() + 4 * (k == 'y'):.3f},{k}\n" for k in labels))
+    code, out, err = run("rare.csv", "--target", "y", "--only", "values")
+    assert code == 0, err
+    assert f"row {held[0] + 1} moved from the test rows" in out and "'rare'" in out

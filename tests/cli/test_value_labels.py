@@ -47,11 +47,11 @@ ASKED = ("films.csv", "--target", "mood", "--text", "text")
 
 @pytest.mark.slow
 def test_both_questions_are_answered_apart_on_terminal_page_and_in_json(run, tmp_path):
-    code, out, err = run(*ASKED, "--html", "out.html", "--no-curves")
+    code, out, err = run(*ASKED, "--html", "out.html", "--no-curves", "--more")
     assert code == 0, err
-    labels, worth = out.split("WHAT IS EACH ROW WORTH?")
-    assert says(labels, "WHICH LABELS ARE") and says(labels, "labels look wrong") and "90% interval" in labels
-    assert says(worth, "among 60 players") and "shared among" not in labels
+    labels, worth = out.split("is worth more than any other row")
+    assert says(labels, "labels look wrong") and "90% interval" in " ".join(labels.split()) and "credit" not in labels
+    assert says(worth, "certainty")
     listed = [line for line in labels.splitlines() if line.startswith("row ") and "rather" not in line]
     assert {f"row {i}" for i in WRONG} & {" ".join(line.split()[:2]) for line in listed}
     assert "mislabelled" not in out.lower()
@@ -85,7 +85,7 @@ def test_features_at_chance_accuse_nobody_in_either_part(run):
     report = json.loads(out)
     assert report["wrong_labels"]["suspects"] == [] and "nobody is accused" in report["wrong_labels"]["verdict"]
     assert report["worth"]["harmful"] == [] and "largest class" in report["worth"]["silent"]
-    code, out, err = run("plain.csv", "--target", "mood", "--text", "text", "--only", "values")
+    code, out, err = run("plain.csv", "--target", "mood", "--text", "text", "--only", "values", "--more")
     assert code == 0, err
     assert says(out, "is called harmful") and "does better without" not in out
 
@@ -124,7 +124,7 @@ def test_vectors_of_the_user_stand_beside_the_words(run, tmp_path):
 @pytest.mark.slow
 def test_without_a_journal_nothing_was_found_in_one(run):
     """Payoffs that a run asks twice are kept in memory; they were reported as found in the journal."""
-    code, out, err = run(*ASKED, "--only", "values", "--method", "shapley", "--model", "ridge", "--budget", "130")
+    code, out, err = run(*ASKED, "--only", "values", "--method", "shapley", "--model", "ridge", "--budget", "130", "--more")
     assert code == 0, err
     assert "trainings paid for" in out and "in the journal" not in out
 
@@ -134,6 +134,6 @@ def test_labels_that_cannot_be_judged_do_not_keep_the_values_back(run, tmp_path)
     (tmp_path / "few.csv").write_text("x,label\n" + lines)
     code, out, err = run("few.csv", "--target", "label", "--no-curves")
     assert code == 0, err
-    assert says(out, "answered: 15 labels") and "shared among" in out
+    assert says(out, "answered: 15 labels") and "is worth" in out
     code, out, err = run("few.csv", "--target", "label", "--only", "labels")
     assert code == 2 and says(err, "least 20 rows")

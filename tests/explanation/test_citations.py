@@ -9,16 +9,18 @@ import pytest
 import torch
 
 import accredit
+from accredit import views
 from accredit.answers.planted import Origin, planted_prompt
 from accredit.answers.verdicts import Calibration
 from accredit.core import NoteKind
 from accredit.errors import InvalidInput
-from accredit.explanation.citations import Citations, cite
+from accredit.explanation.citations import Citations, _Passes, cite
 from accredit.models import builtin
 from accredit.models.builtin.facts import facts
+from tests.wording import says
 
-WEIGHTS = np.array([[0.0, 1.0, 0.0], [2.0, -3.0, 1.0], [-1.0, 0.0, 1.0], [-2.0, 0.0, 1.5]])
-SURE = Calibration("made by hand", WEIGHTS, dict.fromkeys(Origin.known(), tuple(np.linspace(0, 0.5, 20))))
+WEIGHTS = np.array([[0.0, 1.0, 0.0], [2.0, -3.0, 1.0], [-1.0, 0.0, 1.0], [-2.0, 0.0, 1.5], [0.0, 0.0, 0.0]])
+SURE = Calibration("made by hand", WEIGHTS, {origin: [tuple(np.linspace(0, 0.5, 20))] for origin in Origin.known()})
 ANSWERED = {"context": ["Anna lives in Rome .", "Boris owns a dog ."], "query": "Where does Anna live ?"}
 
 
@@ -35,7 +37,7 @@ def test_every_pass_is_what_the_model_itself_says():
         expected = logits[range(len(said)), said].numpy()
         one = found.citations[0].with_only(passages)
         assert one.log_probability == pytest.approx(expected.sum(), abs=1e-4)
-        assert one.surprise == pytest.approx(-np.sort(expected)[:4].sum(), abs=1e-4)
+        assert one.surprise == pytest.approx(-expected[tokenizer.convert_ids_to_tokens(said).index("Rome")], abs=1e-4)
 
 
 @pytest.mark.slow
@@ -48,6 +50,32 @@ def test_what_says_it_is_cited(kind):
         assert found.verdict is Origin.PASSAGES
         assert {frozenset(group) for group in found.support} == {frozenset(each) for each in made.enough}
         assert found.necessity == pytest.approx(1, abs=0.1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["plain", "joint"])
+def test_long_contexts_are_not_read_once_per_passage(kind, monkeypatch):
+    """Without relevance, and without a pass over nearly all for each passage, the same passages are cited."""
+    monkeypatch.setattr("accredit.explanation.citations.RELEVANCE_TOKENS", 0)
+    monkeypatch.setattr("accredit.explanation.citations.LEFT_OUT_TOKENS", 0)
+    read = []
+    plain = _Passes.read
+    monkeypatch.setattr(_Passes, "read", lambda passes, groups: plain(passes, [read.append(g) or g for g in groups]))
+    for seed in range(3):
+        read.clear()
+        made = facts(kind, passages=16, seed=seed)
+        (found,) = cite(context=list(made.context), query=made.query, answer=made.answer, calibration=SURE, quotes=False)
+        assert {frozenset(group) for group in found.support} == {frozenset(each) for each in made.enough}
+        assert len({group for group in read if len(group) > 8}) <= 2  # all passages, and all but those that are cited
+
+
+def test_long_runs_are_announced_before_they_are_made(monkeypatch):
+    told: list[str] = []
+    cite(**ANSWERED, calibration=SURE, announce=told.append)
+    assert told == []
+    monkeypatch.setattr("accredit.explanation.citations.LONG", 0.0)
+    cite(**ANSWERED, calibration=SURE, announce=told.append)
+    assert len(told) == 1 and says(told[0], "tokens to read")
 
 
 def test_what_no_passage_says_is_not_cited():
@@ -64,8 +92,8 @@ def test_a_function_of_prompts_is_asked_word_by_word():
     found = cite(None, hosted, **asked, calibration=SURE)
     first, second = found
     assert [found.text_of(each) for each in found] == ["Anna lives in Rome.", "It rains."]
-    assert first.none.surprise == pytest.approx(6.4) and first.whole.surprise == pytest.approx(0.5)
-    assert first.none.worst == "Rome." and second.none.surprise == pytest.approx(0.2)
+    assert first.none.surprise == pytest.approx(6.0) and first.whole.surprise == pytest.approx(0.2)
+    assert first.none.worst == "Rome" and second.none.surprise == pytest.approx(0.1)
 
 
 def test_another_model_than_the_calibrated_one_is_said():
@@ -80,6 +108,21 @@ def test_spans_of_the_answer_can_be_asked_for():
     assert found.of("lives").sufficiency([0]) is None  # nothing to share
     with pytest.raises(InvalidInput):
         cite(**ANSWERED, spans=["Oslo"], calibration=SURE)
+
+
+def test_the_sentence_that_says_it_is_quoted():
+    """A document of two paragraphs: the paragraph, then the sentence of it, with passes over what is cited alone."""
+    document = "Boris owns a dog .\nClara speaks Greek .\n\nDora owns a cat .\nAnna lives in Rome ."
+    found = cite(
+        context=[document, "Emil owns a cow ."], query=ANSWERED["query"], answer="Anna lives in Rome .", calibration=SURE
+    )
+    (quote,) = found.citations[0].quotes
+    assert document[quote.start : quote.stop].strip() == "Anna lives in Rome ." and quote.passage == 0
+    assert found.provenance["passes over what is cited"] > 0
+    assert "<mark>Anna lives in Rome .</mark>" in views.to_page(found)
+    assert Citations.from_json(found.to_json()) == found
+    plain = cite(**ANSWERED, calibration=SURE, quotes=False)
+    assert plain.citations[0].quotes == () and "passes over what is cited" not in plain.provenance
 
 
 def test_json_is_read_as_it_was_written_and_damage_is_refused():
@@ -141,7 +184,7 @@ def test_a_real_model_cites_what_says_it_and_not_what_says_otherwise(language_mo
     """Prompts that neither the calibration nor its report used. A verdict may be "cannot tell"; what is cited must be what was
     planted, and a passage that says otherwise must not be."""
     for seed in (7001, 7002):
-        made = planted_prompt(kind, "evaluation", seed=seed)
+        made = planted_prompt(kind, "places", seed=seed)
         found = cite(None, str(language_model), context=list(made.context), query=made.query, answer=made.answer)
         assert not any(note.kind is NoteKind.WARNING for note in found.notes)  # this is the calibrated model
         cited = {frozenset(group) for each in found for group in each.support}

@@ -125,7 +125,7 @@ def test_a_refit_that_fails_is_named_and_nothing_is_lost(tmp_path):
     assert found.refits == (0, 1, 3, 4, 5)
     assert any("number 2" in note.text for note in found.table.notes)
     assert found.table.provenance["failed refits"] == [2]
-    assert "the solver gave up" in str(found)
+    assert "the solver gave up" in " ".join(str(found).split())
     broken |= {0, 1, 3, 4}
     with refused("failed", "fit"):
         explain_refits(x[:2], fit, x, y, refits=6)
@@ -210,7 +210,7 @@ def test_a_result_comes_back_and_is_drawn(tmp_path):
     x, y, _ = line()
     found = explain_refits(x[:2], LinearRegression(), x, y, refits=4)
     assert RefitExplanation.from_json(found.to_json()) == found
-    assert "covers refitting, not the error of sampling" in str(found)
+    assert "covers refitting, not the error of sampling" in " ".join(str(found).split())
     found.to_html(tmp_path / "refits.html")
     assert str(found).splitlines()[0] in (tmp_path / "refits.html").read_text()
 

@@ -285,7 +285,6 @@ def test_a_part_of_the_columns_no_longer_claims_to_add_up():
         ((0, "age", slice(None)), "outputs", "shape"),
         ((0, "age", "no", 1), "index", "shape"),
         ((), "index", "shape"),
-        (..., "index", "shape"),
         (None, "index", "shape"),
         ({"a"}, "rows", "type"),
     ],

@@ -23,7 +23,7 @@ from accredit.explanation.stream import Done, Explained, MethodProgress, Refused
 from accredit.explanation.subject import Memo
 from accredit.games.wrappers import watch
 from accredit.methods import find, find_all
-from accredit.values.solver import progress
+from accredit.values.solver import PROGRESS_FILE, progress
 from tests.models.small_models import TEXT, text_model
 from tests.rounding import assert_same_but_for_rounding
 from tests.wording import reads, refused
@@ -221,7 +221,7 @@ def page_and_command_agree():
 
 def test_inside_a_run_with_a_line_there_is_no_second_one(monkeypatch):
     lines = []
-    monkeypatch.setattr("accredit.values.solver._screen", lambda: lines.append)
+    monkeypatch.setattr("accredit.values.solver._screen", lambda: lambda line: lines.append(str(line or "")))
     monkeypatch.setattr("accredit.values.solver.PROGRESS_AFTER", 0.0)
     with progress("rows", 4) as outer:
         outer.update(1)
@@ -234,9 +234,22 @@ def test_inside_a_run_with_a_line_there_is_no_second_one(monkeypatch):
         assert bar.visible
 
 
+def test_a_file_says_how_far_a_run_has_got_and_is_empty_afterwards(monkeypatch, tmp_path):
+    path = tmp_path / "progress.json"
+    monkeypatch.setenv(PROGRESS_FILE, str(path))
+    monkeypatch.setattr("accredit.values.solver.PROGRESS_AFTER", 0.0)
+    with progress("training", 4) as bar:
+        bar.update(1)
+        line = json.loads(path.read_text())
+        assert line["label"] == "training" and line["share"] == 0.25 and line["left"] >= 0
+        bar.update(3)  # too soon to be written
+        assert json.loads(path.read_text()) == line
+    assert json.loads(path.read_text()) is None and [each.name for each in tmp_path.iterdir()] == ["progress.json"]
+
+
 def test_a_long_explanation_shows_its_methods_on_the_screen(bert, monkeypatch):
     lines = []
-    monkeypatch.setattr("accredit.values.solver._screen", lambda: lines.append)
+    monkeypatch.setattr("accredit.values.solver._screen", lambda: lambda line: lines.append(str(line or "")))
     monkeypatch.setattr("accredit.values.solver.PROGRESS_AFTER", 0.0)
     explain(TEXT, bert, methods="permutations,leave-one-out", players="token", budget=200)
     assert {line.split(" ")[0] for line in lines} == {"permutations", "leave-one-out", ""} and lines[-1] == ""

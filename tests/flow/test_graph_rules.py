@@ -11,6 +11,7 @@ from accredit.flow import LayeredNetwork, unique_flow
 from accredit.flow.graph import MOST_EDGES, Graph, graph_flow, layers_as_graph, least_cost
 from accredit.flow.interior import interior_point
 from accredit.flow.optima import bridges
+from tests.wording import refused
 from tools.proof import ordinary_graphs
 from tools.proof.ordinary_graphs import KINDS, drawn_problem, faults_of
 
@@ -55,6 +56,30 @@ def test_layers_are_a_graph_like_any_other(rule):
     assert_allclose(found.edges, layered.edges.ravel(), atol=1e-6)
     assert found.sinks == pytest.approx({f"0 {j}": x for j, x in enumerate(layered.demand)}, abs=1e-6)
     assert found.sources == pytest.approx({f"3 {i}": layered.supply[i] for i in (0, 2)}, abs=1e-6)
+
+
+@pytest.mark.parametrize("rule", ["none", "barrier", "l2", "l1"])
+def test_a_layered_network_is_solved_through_the_same_door(rule):
+    pytest.importorskip("ortools")
+    rng = np.random.default_rng(5)
+    for outputs in ([0, 2], None):
+        attention = rng.dirichlet(np.ones(4), size=(3, 4))
+        network = LayeredNetwork.from_attention(attention, outputs=outputs)
+        quick, plain = graph_flow(network, rule=rule), graph_flow(*layers_as_graph(network), rule=rule)
+        assert quick.value == pytest.approx(plain.value, abs=1e-6) and quick.cut == pytest.approx(plain.cut)
+        assert quick.unique == plain.unique and (quick.free == plain.free).all() and (quick.held == plain.held).all()
+        assert quick.singled_out == plain.singled_out and max(quick.certificate.values()) < 1e-5
+        assert_allclose(quick.ranges().bounds, plain.ranges().bounds, atol=1e-9)
+        if rule in ("barrier", "l2"):
+            assert_allclose(quick.edges, plain.edges, atol=1e-6)
+
+
+def test_the_door_of_layers_has_its_own_ends():
+    network = LayeredNetwork.from_attention(np.full((1, 2, 2), 0.5))
+    with refused("conflict", "source"):
+        graph_flow(network, "1 0", "0 0")
+    with refused("missing", "sink"):
+        graph_flow(Graph.of([("s", "t", 1)]), "s")
 
 
 @pytest.mark.slow

@@ -161,19 +161,28 @@ def test_tracin_is_the_sum_of_gradient_products_and_puts_the_weights_back() -> N
     assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
     with refused("shape", "rates"):
         tracin(net, states, train, queries, rates=[1.0])
+    with refused("conflict", "checkpoints"):
+        tracin(net, [torch.nn.Linear(4, 3).state_dict()], train, queries)
+    assert all((states[-1][k] == v).all() for k, v in model.state_dict().items())  # as it was before that call
 
 
 def test_a_store_whose_sides_are_whole_is_the_block_solution(tmp_path: Path) -> None:
-    """With k at least as large as every layer nothing is projected: the closed form with empirical second moments."""
+    """With k as large as every layer nothing is projected: the closed form with the Gauss–Newton matrix of every layer."""
     model, train, queries = _net(), _data(60), _data(4, seed=1)
     net = network(model, loss="classification")
     store = GradientStore.build(tmp_path / "s", net, train, side=64)
     found = store.search(net, queries, damping=0.1).matrix
     wanted = np.zeros((60, 4))
+    chances = torch.softmax(model(train["x"]), dim=1).detach().double().numpy()
     for layer in ("0", "2"):
         parts = [_autograd(model, net.loss, d, [f"{layer}.weight", f"{layer}.bias"]) for d in (train, queries)]
         g, q = (torch.cat([w, b[:, :, None]], dim=2).flatten(1).double().numpy() for w, b in parts)
-        moments = g.T @ g / 60
+        moments = np.zeros((g.shape[1],) * 2)
+        for label in range(3):
+            same = {"x": train["x"], "labels": torch.full((60,), label)}
+            w, b = _autograd(model, net.loss, same, [f"{layer}.weight", f"{layer}.bias"])
+            f = torch.cat([w, b[:, :, None]], dim=2).flatten(1).double().numpy()
+            moments += (f * chances[:, label : label + 1]).T @ f / 60
         wanted += g @ np.linalg.solve(moments + 0.1 * np.trace(moments) / len(moments) * np.eye(len(moments)), q.T) / 60
     assert_allclose(found, wanted, rtol=1e-3, atol=1e-5 * np.abs(wanted).max())
 
@@ -195,9 +204,14 @@ def test_a_broken_store_goes_on_and_foreign_ones_are_refused(tmp_path: Path, mon
     model, train, queries = _net(), _data(35), _data(2, seed=1)
     net = network(model, loss="classification")
     whole = GradientStore.build(tmp_path / "a", net, train).search(net, queries).matrix
-    store = GradientStore.build(tmp_path / "b", net, train)
-    (tmp_path / "b" / "rows-000002.safetensors").unlink()
-    (tmp_path / "b" / "moments.safetensors").unlink()
+
+    def stop(done: int) -> None:
+        if done > 20:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        GradientStore.build(tmp_path / "b", net, train, watch=stop)
+    store = GradientStore(tmp_path / "b")
     kept = (tmp_path / "b" / "rows-000001.safetensors").stat().st_mtime_ns
     with pytest.raises(InvalidInput, match="not complete"):
         store.search(net, queries)
@@ -255,7 +269,7 @@ def test_every_loss_lists_outcomes_that_make_its_gauss_newton_matrix() -> None:
     net = network(layer, loss="regression")
     total = np.zeros((6, 6))
     for seen in net.fisher(data, seed=0, draws=1):
-        g = seen[""].gradients().flatten(1).numpy()
+        g = seen[""].gradients().flatten(2).flatten(0, 1).numpy()
         total += g.T @ g
     x = data["x"].numpy()
     assert_allclose(total, np.kron(np.eye(2), 2 * x.T @ x), atol=1e-4)

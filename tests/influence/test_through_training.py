@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 from accredit.core import Holds
 from accredit.evaluate.data import linear_datamodeling_score
 from accredit.influence import training_influence, training_run
-from accredit.influence.through_training import Smoothness, Verdict, derivative
+from accredit.influence.through_training import Smoothness, SmoothnessVerdict, derivative
 from accredit.influence.training_runs import draw_batches
 from accredit.valuation import Recipe, random_subsets
 from benchmarks.networks import batch, digits
@@ -188,9 +188,9 @@ def test_equal_rows_in_different_batches_are_not_promised_equal_scores():
 
 
 def test_a_verdict_near_the_limit_is_not_given():
-    assert Smoothness({1.0: 0.71}, 0.05, 8).verdict is Verdict.CANNOT_TELL
-    assert Smoothness({1.0: 0.95}, 0.05, 8).verdict is Verdict.SMOOTH
-    assert Smoothness({1.0: 0.05}, 0.05, 8).verdict is Verdict.NOT_SMOOTH
+    assert Smoothness({1.0: 0.71}, 0.05, 8).verdict is SmoothnessVerdict.CANNOT_TELL
+    assert Smoothness({1.0: 0.95}, 0.05, 8).verdict is SmoothnessVerdict.SMOOTH
+    assert Smoothness({1.0: 0.05}, 0.05, 8).verdict is SmoothnessVerdict.NOT_SMOOTH
 
 
 def test_what_cannot_be_differentiated_is_refused():
@@ -224,3 +224,83 @@ def test_what_cannot_be_differentiated_is_refused():
 def test_batches_hold_every_row_once_per_epoch():
     drawn = draw_batches(10, Recipe(epochs=3, batch_size=4), seed=1)
     assert [sorted(sum(drawn[i : i + 3], ())) for i in (0, 3, 6)] == [list(range(10))] * 3
+
+
+class Errors:
+    """Counts wrong answers: it has no slope."""
+
+    def rows(self, answers, labels):
+        return (answers.argmax(dim=1) != labels).to(answers) + 0 * answers.sum()
+
+
+class Once:
+    """Cross-entropy that hides its slope from a second derivative."""
+
+    def rows(self, answers, labels):
+        class Hidden(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                ctx.save_for_backward(x)
+                return x**2
+
+            @staticmethod
+            @torch.autograd.function.once_differentiable
+            def backward(ctx, g):
+                return 2 * g * ctx.saved_tensors[0]
+
+        return Hidden.apply(answers).sum(dim=1)
+
+
+def test_losses_and_optimisers_without_derivatives_are_named_with_the_cure():
+    data, recipe = small_data(), RECIPES["sgd"]
+    with refused("unsupported", "loss", has="smooth loss"):
+        training_run(small_model(), data, recipe, loss=Errors())
+    with refused("unsupported", "loss", has="cannot be differentiated twice"):
+        training_run(small_model(), data, recipe, loss=Once())
+    model = small_model()
+    with refused("type", "recipe", has="sgd"):
+        training_run(model, data, torch.optim.RMSprop(model.parameters()), loss="classification")
+    with refused("unknown", "optimizer"):
+        Recipe(optimizer="lbfgs")
+
+
+def test_a_model_of_another_run_is_refused():
+    data, recipe = small_data(), RECIPES["momentum"]
+    run = training_run(small_model(), data, recipe, loss="classification")
+    run.check_trained(run.trained_model())
+    for other in (
+        training_run(small_model(), data, recipe, loss="classification", seed=1),
+        training_run(small_model(1), data, recipe, loss="classification"),
+        training_run(small_model(), data, RECIPES["sgd"], loss="classification"),
+    ):
+        with refused("conflict", "trained"):
+            training_influence(run, data, trained=other.trained_model())
+    with refused("conflict", "trained"):
+        run.check_trained(torch.nn.Linear(4, 2).double())
+
+
+class LowRank(torch.nn.Module):
+    """A frozen linear layer and an adapter of rank two beside it, as LoRA has."""
+
+    def __init__(self, layer):
+        super().__init__()
+        self.layer = layer.requires_grad_(False)
+        self.down = torch.nn.Parameter(torch.randn(2, layer.in_features, dtype=torch.float64))
+        self.up = torch.nn.Parameter(torch.zeros(layer.out_features, 2, dtype=torch.float64))
+
+    def forward(self, x):
+        return self.layer(x) + x @ self.down.T @ self.up.T
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", RECIPES)
+def test_adapters_are_differentiated_as_finite_differences_say(name):
+    model = small_model()
+    torch.manual_seed(1)
+    model[0], model[2] = LowRank(model[0]), LowRank(model[2])
+    run = training_run(model, small_data(), RECIPES[name], loss="classification")
+    assert run.parameters == 2 * (4 + 5) + 2 * (5 + 3)
+    queries = small_data(rows=4, seed=1)
+    signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(3, 25))
+    outputs = run.retrain(np.concatenate([1 + 1e-5 * signs, 1 - 1e-5 * signs]), queries)
+    assert_allclose(signs @ derivative(run, queries, "loss"), (outputs[:3] - outputs[3:]) / 2e-5, rtol=1e-5, atol=1e-8)

@@ -15,7 +15,7 @@ from accredit.errors import InvalidInput
 from accredit.influence.gradient_store import GradientStore
 from accredit.influence.losses import NextTokens, loss_named
 from accredit.influence.network import network
-from accredit.influence.trace import WordsAlone, answer_places, encode_question, encode_texts, trace
+from accredit.influence.trace import WordsAlone, add_in_spreads, answer_places, encode_question, encode_texts, trace
 from accredit.views.terminal.trace_text import trace_text
 from tests.valuation.small_models import COUNTRIES, FACTS, RIVERS, TOWNS, language_model
 from tests.wording import refused, says
@@ -118,8 +118,12 @@ def test_a_store_keeps_little_and_says_which_texts_it_knows_in_part(learned: Any
     kept = trace(model, tokenizer, None, QUESTION, "bem", folder=tmp_path)
     assert whole.facts["texts known in part"] == 0 and kept.facts["texts known in part"] == 1
     assert any(says(warning, "BM25 reads 1 of 17 texts") for warning in kept.warnings)
-    assert sum(file.stat().st_size for file in tmp_path.iterdir()) < 50_000 * 17
-    exact = trace(model, tokenizer, [*texts, long], QUESTION, "bem", side=16)  # four bytes per number
+    sizes = {file.name: file.stat().st_size for file in tmp_path.iterdir()}
+    assert sum(sizes.values()) < 50_000 * 17
+    matrices = sizes["moments.safetensors"]
+    assert matrices < 1.05 * 4 * sum(width**2 + width for width in GradientStore(tmp_path).about["widths"].values()) + 10_000
+    side = GradientStore(tmp_path).about["side"]
+    exact = trace(model, tokenizer, [*texts, long], QUESTION, "bem", side=side)  # four bytes per number
     assert whole.order[0] == exact.order[0] and np.corrcoef(whole.scores, exact.scores)[0, 1] > 0.999
 
 
@@ -212,3 +216,21 @@ def test_a_store_that_would_not_fit_is_refused_before_anything_is_written(
     assert not (tmp_path / "new").exists()
     with refused("range", "side"):
         trace(model, tokenizer, texts, "the capital of", "kelu", side=0)
+
+
+@pytest.mark.slow
+def test_scores_at_the_model_before_are_added_in_spreads(learned: Any, tmp_path: Path) -> None:
+    import transformers
+
+    model, tokenizer, texts = learned
+    torch.manual_seed(1)
+    before = transformers.GPT2LMHeadModel(model.config).eval()
+    how: Any = {"prompt": QUESTION, "answer": "bem", "side": 4}
+    apart = [trace(one, tokenizer, texts, **how).by_token for one in (model, before)]
+    both = trace(model, tokenizer, texts, **how, base=before, folder=tmp_path / "both")
+    assert_allclose(both.by_token, add_in_spreads(apart), rtol=1e-6)
+    again = trace(model, tokenizer, None, **how, base=before, folder=tmp_path / "both")
+    assert_allclose(again.by_token, both.by_token, rtol=1e-12)
+    trace(model, tokenizer, texts, **how, folder=tmp_path / "one")
+    with refused("missing", "base"):
+        trace(model, tokenizer, None, **how, base=before, folder=tmp_path / "one")

@@ -9,7 +9,7 @@ from scipy.special import ndtri
 
 from accredit.errors import InvalidInput
 from accredit.learned.conformal import (
-    Calibration,
+    ConformalWidths,
     Difficulty,
     Reference,
     calibrate,
@@ -155,7 +155,7 @@ def test_estimates_need_a_few_more_rows():
 def test_a_calibration_is_read_again():
     truth = np.random.default_rng(7).normal(size=(90, 2, 2))
     found = calibrate(truth * 1.1, exact(truth))
-    again = Calibration.from_plain(found.to_plain())
+    again = ConformalWidths.from_plain(found.to_plain())
     assert_allclose(again.half_widths(truth), found.half_widths(truth))
     assert again.because == found.because and says(found.because, "not for each")
 

@@ -17,6 +17,8 @@ from accredit.core import Estimate
 from accredit.models.builtin.facts import KINDS
 from accredit_papers.answers_report import answers_report
 from accredit_papers.arena_report import arena_report, beats_chance, first_beats, removes_words
+from accredit_papers.report import ReportTable
+from accredit_papers.report_page import report_page
 from accredit_papers.sanity_report import sanity_report
 from accredit_papers.verdicts import Found
 from tests.wording import says
@@ -40,13 +42,14 @@ def test_it_holds_the_table_and_the_intervals(tmp_path):
     text = report.markdown()
     whole = text.split("## Everything in one table")[1]
     heads = ["share (passes)", "built-in sentiment model", "built-in sentiment model, measured by removal=attention"]
-    assert " | ".join([*heads, OF_A_TABLE]) in whole
+    assert " | ".join([*heads, OF_A_TABLE, "claims"]) in whole
     assert CLOSED_FORM in whole and "| attention | " in whole
     assert Found.OPEN in {verdict.found for verdict in report.verdicts}  # three sentences cannot tell
-    assert "| leave-one-out |" in text and "| oracle |" in text and "| random |" in text
+    page = report_page([report])
+    assert "| leave-one-out |" in text and "<td>oracle</td>" in page and "<td>random</td>" in page
     assert "4 layers, " in text and "million weights" in text
     assert "measured by removal=attention" in text
-    assert text.count("Mean Spearman correlation") == 1  # the judge changes the measure, not the explanations
+    assert page.count("Mean Spearman correlation") == 1  # the judge changes the measure, not the explanations
     assert says(text, "within its 95")
     assert says(text, "number of passes")
     assert says(text, "Python, not by")
@@ -102,9 +105,9 @@ def test_sanity_judges_by_draws_of_the_weights():
 
 def test_sanity_has_a_column_for_every_stage():
     contest = TextContest(("leave-one-out", "attention"), budget=64)
-    text = sanity_report(contest, [Example(0, TEXTS[1])], quick=True, seed=0).markdown()
-    assert BY_LAYER in text
-    assert "| leave-one-out |" in text and "| attention |" in text
+    report = sanity_report(contest, [Example(0, TEXTS[1])], quick=True, seed=0)
+    (table,) = (part.markdown() for part in report.parts if isinstance(part, ReportTable))
+    assert BY_LAYER in table and "| leave-one-out |" in table and "| attention |" in table
 
 
 @pytest.mark.slow
@@ -113,8 +116,9 @@ def test_answers_are_reported_kind_by_kind(tmp_path):
     report = answers_report(contest, 2, str(tmp_path / "rows.db"), "serial", quick=True)
     text = report.markdown()
     assert [line[3:] for line in text.splitlines() if line.startswith("## ")] == [k.capitalize() for k in KINDS]
-    assert text.count(BY_HITS) == 4
-    assert text.count("| leave-one-out |") == 4 and "| oracle |" in text
+    by_kind = "".join(part.markdown() for part in report.parts if isinstance(part, ReportTable) and part.detail)
+    assert by_kind.count(BY_HITS) == by_kind.count("| leave-one-out |") == 4 and "| oracle |" in by_kind
+    assert text.count("| leave-one-out |") == 1 and BY_HITS not in text
     assert says(text, "Python, not by")
     for verdict in report.verdicts:  # in each of both contexts
         lowest = float(re.search(r"from (\S+) to", verdict.evidence)[1])

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from accredit.cli import accredit
 from accredit.core import Estimate
 from accredit_papers.report import Report, Whose
-from accredit_papers.verdicts import Found, Judgement, all_of, of_estimate, over_runs
+from accredit_papers.verdicts import FigureJudgement, Found, all_of, of_estimate, over_runs
 from tests.wording import says
 
 NO_SPREAD = "one example has no spread"
@@ -19,7 +19,7 @@ NO_SPREAD = "one example has no spread"
 OPEN_THREE = "| Three (our threshold) | cannot tell |"
 TYPED = "accredit reproduce choices --quick --seed 3"
 TYPED_PLAUSIBILITY = "`accredit reproduce plausibility --data eraser_movies.jsonl.gz --limit 60`"
-FORTY_FIVE = "about 45 examples, if mean and spread stay as they are"
+FORTY_FIVE = "about 45 examples at this spread"
 
 
 @pytest.mark.parametrize(
@@ -62,9 +62,9 @@ def test_the_seeds_it_would_take_are_enough_if_things_stay_as_they_are():
 
 def test_estimates_are_judged_by_their_own_interval():
     assert of_estimate(Estimate(0.2, 0.1, 0.3), low=0).found is Found.HOLDS
-    assert of_estimate(Estimate(0.2, -0.1, 0.5), low=0, count=20) == Judgement(Found.OPEN, FORTY_FIVE)
+    assert of_estimate(Estimate(0.2, -0.1, 0.5), low=0, count=20) == FigureJudgement(Found.OPEN, FORTY_FIVE)
     assert of_estimate(Estimate.unknown(0.2, NO_SPREAD), low=0).needs == NO_SPREAD
-    assert all_of([Judgement(Found.OPEN, "x"), Judgement(Found.REFUTED)]).found is Found.REFUTED
+    assert all_of([FigureJudgement(Found.OPEN, "x"), FigureJudgement(Found.REFUTED)]).found is Found.REFUTED
 
 
 def test_what_is_asked_of_many_must_be_surer():
@@ -83,7 +83,9 @@ def test_the_report_counts_what_an_interval_told():
     report.verdict("A fact", True, "seen")
     assert "intervals" not in report.markdown()
     report.verdict("A mean", over_runs(np.array([0.5, 0.6, 0.7, 0.6]), low=0), "seen")
-    report.verdict("Two means", all_of([over_runs(np.array([0.5, 0.6, 0.7, 0.6]), high=0), Judgement(Found.OPEN)]), "seen")
+    report.verdict(
+        "Two means", all_of([over_runs(np.array([0.5, 0.6, 0.7, 0.6]), high=0), FigureJudgement(Found.OPEN)]), "seen"
+    )
     report.verdict("One run", over_runs(np.array([0.5]), low=0), "seen")
     assert says(report.markdown(), "verdict in twenty")
 
@@ -92,7 +94,7 @@ def test_a_report_tells_the_three_apart():
     report = Report("demo", "Demo")
     report.verdict("One", True, "seen")
     report.verdict("Two", False, "seen", paper="3 %")
-    report.verdict("Three", Judgement(Found.OPEN, "9 seeds"), "seen", whose=Whose.THRESHOLD)
+    report.verdict("Three", FigureJudgement(Found.OPEN, "9 seeds"), "seen", whose=Whose.THRESHOLD)
     text = report.markdown()
     assert says(text, "1 cannot be")
     assert OPEN_THREE in text and says(text, "tell: 9 seeds") and "paper: 3 %" in text

@@ -395,7 +395,7 @@ def test_a_reading_that_is_not_what_the_model_does_is_never_used():
         ),
         (lambda x, y: naive_bayes.GaussianNB().fit(x, y), "write payoff='log-joint'"),
         (lambda x, y: ensemble.IsolationForest(n_estimators=5, random_state=0).fit(x), "write payoff='path length'"),
-        (lambda x, y: ensemble.VotingRegressor([("near", KNeighborsRegressor())]).fit(x, y), "averages a KNeighborsRegressor"),
+        (lambda x, y: ensemble.VotingRegressor([("near", KNeighborsRegressor())]).fit(x, y), "adds up a KNeighborsRegressor"),
         (
             lambda x, y: ensemble.VotingClassifier([("line", linear_model.LogisticRegression())], voting="soft").fit(x, y),
             "averages probabilities",

@@ -11,6 +11,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, RidgeClas
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 
+import accredit
 from accredit.core.coalitions import all_coalitions
 from accredit.errors import BadPayoff, InvalidInput
 from accredit.models.rows import as_row_model
@@ -94,12 +95,18 @@ def test_independent_columns_make_all_dependences_agree_at_the_ends():
         assert_allclose(v[[0, -1]], [X[10:].sum(axis=1).mean(), X[0].sum()], atol=1e-9)
 
 
-def test_words_and_gaps_have_no_conditional_answer():
+def test_gaps_have_no_conditional_answer_and_words_no_causal_one():
     background = pd.DataFrame({"a": [1.0, np.nan], "b": ["x", "y"]})
     with refused("missing"):
         game_of(lambda rows: np.ones(len(rows)), background.iloc[[0]], background, "gaussian")
     with pytest.raises(InvalidInput, match="column 'b'"):
-        game_of(lambda rows: np.ones(len(rows)), background.iloc[[0]], background.assign(a=1.0), "empirical")
+        accredit.explain(
+            background[:1].assign(a=1.0),
+            lambda rows: np.ones(len(rows)),
+            background=background.assign(a=1.0),
+            dependence="causal",
+            order="a < b",
+        )
     with pytest.raises(InvalidInput, match="dependence is 'psychic'"):
         game_of(lambda rows: np.ones(len(rows)), X[0], X, "psychic")
 

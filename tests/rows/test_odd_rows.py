@@ -141,7 +141,7 @@ def test_what_no_model_can_read_is_named(case):
         ({"target": "maybe"}, "its labels are goes, stays"),
         ({"payoff": "value"}, "can be asked for logit, log-odds, probability"),
         ({"dependence": "cover"}, "uses no background"),
-        ({"dependence": "empirical"}, "column 'town'"),
+        ({"dependence": "causal", "order": "age, pay, member < town"}, "column 'town'"),
         ({"players": {"who": ["age", "town"], "what": ["town"]}}, "gives the column 'town' to 'who' and 'what'"),
         ({"players": {"who": ["age", "age"]}}, "gives the column 'age' to 'who' twice"),
         ({"players": {"town": ["age", "pay"]}}, "a group 'town', which is a column outside of it"),

@@ -1,12 +1,14 @@
-"""Pages that are made from lines of runs: never behind them, and nothing of a run is left out."""
+"""Pages that are made from lines of runs: never behind them, and no ratio of a run is left out."""
 
 import json
 import re
 import sys
 
 import numpy as np
+from scipy.stats import binom
 
 from accredit.answers.verdicts import usual_calibration
+from accredit.explanation.assemble import AT_CHANCE
 from benchmarks.record import record
 from tests.wording import says
 from tools import answer_methods, benchmarks_page, citations, release_check, reliability_page, truth, wheel_page
@@ -24,13 +26,11 @@ def test_the_wheel_page_is_what_the_kept_lines_say():
 
 
 def test_the_report_of_citations_is_what_the_kept_lines_say():
-    lines, told = citations.read(citations.LINES), usual_calibration()
-    again = citations.calibration(lines)
+    lines, tests, told = citations.read(citations.LINES), citations.read(citations.TESTS), usual_calibration()
+    again = citations.calibration(lines, citations.PROMPTS)
     np.testing.assert_allclose(told.weights, again.weights, rtol=1e-3, atol=1e-3)
     written = citations.REPORT.read_text(encoding="utf-8")
-    assert written == citations.report(lines, citations.PROMPTS, told), (
-        "write it again: python -m tools.citations --only-report"
-    )
+    assert written == citations.report(lines, tests, told), "write it again: python -m tools.citations --only-report"
 
 
 def test_the_table_of_methods_for_answers_is_what_the_kept_lines_say():
@@ -39,22 +39,40 @@ def test_the_table_of_methods_for_answers_is_what_the_kept_lines_say():
     assert written == answer_methods.table(answer_methods.read(answer_methods.LINES))
 
 
-def test_every_benchmark_has_a_section_and_every_figure_its_place():
+def test_methods_that_are_said_to_be_at_chance_are_those_of_the_record():
+    """Asked about an answer, they warn; no other of the record does as badly: more hits than chance with p < 0.001."""
+    lines = answer_methods.read(answer_methods.LINES)
+    chance = np.mean([len(line["gold"]) / 6 for line in lines])
+    poor = {
+        method
+        for method in answer_methods.METHODS
+        if binom.sf(sum(answer_methods.is_hit(line, method) for line in lines) - 1, len(lines), chance) > 0.001
+    }
+    assert poor == AT_CHANCE & set(answer_methods.METHODS)
+
+
+def test_every_benchmark_has_a_section_every_ratio_a_bar_and_the_rest_is_counted():
     known = benchmarks_page.benchmarks()
     assert {"shapley", "estimation", "flow", "explain", "tables", "valuation", "answers", "arena"} <= known.keys()
     folder = benchmarks_page.ROOT / "benchmarks" / "results"
     for name in known:
         lines = benchmarks_page.newest(name, folder)
         shown = benchmarks_page.section(name, "", lines)
-        for key in {key for line in lines for key, _ in benchmarks_page.flat(line["figures"])}:
-            assert f">{benchmarks_page.html.escape(key)}<" in shown or f"| `{key}` |" in shown, (name, key)
+        figures = [pair for line in lines for pair in benchmarks_page.flat(line["figures"])]
+        ratios = [ratio for ratio in benchmarks_page.RATIOS if ratio.benchmark == name]
+        for key, value in figures:
+            is_bar = any(ratio.words(key) is not None for ratio in ratios) and isinstance(value, int | float) and value > 0
+            assert (f">{benchmarks_page.html.escape(key)}<" in shown) == is_bar, (name, key)
+        counted = sum(map(int, re.findall(r"^(\d+) other figures", shown, re.M)))
+        assert counted + shown.count("<title>") == len(figures), name
 
 
 def test_a_peer_that_ran_in_another_interpreter_is_among_the_versions(tmp_path, monkeypatch):
     monkeypatch.setenv("ACCREDIT_RESULTS", str(tmp_path))
     monkeypatch.setattr(sys, "argv", ["benchmarks/it.py"])
     record({"speedup": 2.0}, elsewhere={"quantus": "0.6.0"})
-    assert "quantus 0.6.0" in benchmarks_page.section("it", "", benchmarks_page.newest("it", tmp_path))
+    (line,) = benchmarks_page.newest("it", tmp_path)
+    assert line["versions"]["quantus"] == "0.6.0"
 
 
 def test_a_whole_run_comes_before_a_later_quick_one(tmp_path):
@@ -74,7 +92,7 @@ def test_parts_run_one_by_one_all_have_a_place_until_the_whole_is_run(tmp_path):
 def test_bars_left_and_right_of_one_are_told_apart_and_names_are_escaped():
     bars = [benchmarks_page.Bar("a", "<ahead>", 10.0), benchmarks_page.Bar("b", "behind", 0.1)]
     drawn = benchmarks_page.drawing("says", bars)
-    ahead, behind = (float(x) for x in re.findall(r'<rect x="([\d.]+)"', drawn))
+    ahead, behind = (float(x) for x in re.findall(r'fill="#\w+" d="M([\d.]+),', drawn))
     assert behind < ahead and "&lt;ahead&gt;" in drawn and "<ahead>" not in drawn
 
 

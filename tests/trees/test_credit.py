@@ -211,3 +211,20 @@ def test_weights_that_no_stable_rule_serves_are_refused_on_deep_trees():
     law[20] = 1 / comb(39, 20)
     with pytest.raises(InvalidInput, match="nine digits"):
         tree_credit(forest, np.zeros((1, 40)), value=law)
+
+
+@pytest.mark.parametrize("outputs", [1, 3])
+def test_twigs_serve_what_the_walk_gives(monkeypatch, outputs):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(400, 5)).round(1)
+    y = np.stack([np.sin(2 * x[:, 0]) + x[:, 1] * x[:, k] for k in range(outputs)], axis=1)
+    model = RandomForestRegressor(6, max_depth=9, random_state=0).fit(x, y if outputs > 1 else y[:, 0])
+    forest = forest_of(model)
+    monkeypatch.setattr(credit, "MOST_BITS", 0)  # no tables
+    monkeypatch.setattr(credit, "TWIG_NODES", 500)
+    shares = credit.TreeShares(forest)
+    walked, twigs = shares.credit(x[:40]), shares.credit(x[:40])
+    assert all(isinstance(way, walk.TwigWalk) for way, _ in shares._kept.ways) and len(shares._kept.ways) > 1
+    assert not len(shares._kept.nothing)
+    assert_allclose(twigs.credit, walked.credit, atol=1e-12)
+    assert_allclose(twigs.credit.sum(axis=1) + twigs.base, model.predict(x[:40]).reshape(40, -1), atol=1e-10)

@@ -71,3 +71,15 @@ def test_a_copy_is_redundant_and_the_dearer_of_the_two() -> None:
     assert [(one.source, one.beside, one.copied) for one in found.redundant] == [("B", "A", 1.0)]
     assert found.within(100).sources == ("A", "C") or found.within(100).instead == ("A", "C")
     assert found.within(10).sources == ("A", "C") and found.within(10).surely
+
+
+def test_a_copy_is_named_although_counting_its_rows_twice_pays() -> None:
+    """Neighbours vote twice where both are bought, so B adds to A; it holds nothing that A does not."""
+    has = np.array([[row >> i & 1 for i in range(3)] for row in range(8)])
+    worth = 0.3 * np.maximum(has[:, 0], has[:, 1]) + 0.1 * (has[:, 0] & has[:, 1]) + 0.2 * has[:, 2]
+    by_part = worth[:, None] + 0.001 * np.random.default_rng(2).normal(size=(8, 60))
+    found = best_purchases(
+        NAMES, worth, {"A": 5, "B": 7, "C": 5}, by_part=by_part, copied={("A", "B"): 1.0, ("B", "A"): 0.95, ("C", "A"): 0.5}
+    )
+    assert [(one.source, one.beside, one.is_copy) for one in found.redundant] == [("B", "A", True)]
+    assert found.redundant[0].adds_beside.above(0.0)

@@ -5,7 +5,7 @@ from numpy.testing import assert_allclose
 from accredit.core.coalitions import from_index
 from accredit.values.semivalues import shapley_from_table
 from accredit.values.surrogate import size_local
-from accredit.values.surrogate.fitting import Product
+from accredit.values.surrogate.fitting import RelevanceProduct
 from accredit.values.surrogate.likelihood import Mixture
 from accredit.values.surrogate.rows import CoalitionRows, Meeting
 from accredit.values.surrogate.size_local import SizeLocal
@@ -19,8 +19,8 @@ KERNELS = [
     SizeLocal(0.5, 0.0),
     SizeLocal(1.0, 1.0),
     SizeLocal(0.3, 2.5),
-    Product(RELEVANCE),
-    Mixture((Walsh(3), SizeLocal(1.0, 1.0), Product(RELEVANCE)), (2.0, 0.5, 7.0)),
+    RelevanceProduct(RELEVANCE),
+    Mixture((Walsh(3), SizeLocal(1.0, 1.0), RelevanceProduct(RELEVANCE)), (2.0, 0.5, 7.0)),
 ]
 EVERY = CoalitionRows.of(from_index(np.arange(64), 6))
 
@@ -84,7 +84,7 @@ def test_quadrature_of_the_product_kernel_is_exact_at_forty_players():
     relevance = np.zeros(40) + 1e-12
     relevance[[3, 17, 29]] = (0.6, 0.4, 0.8)  # a game among three players, the others as good as null
     row = rng.random((1, 40)) < 0.5
-    credit = Product(tuple(relevance)).credit(CoalitionRows.of(row), np.ones(1))
-    few = Product((0.6, 0.4, 0.8)).credit(CoalitionRows.of(row[:, [3, 17, 29]]), np.ones(1))
+    credit = RelevanceProduct(tuple(relevance)).credit(CoalitionRows.of(row), np.ones(1))
+    few = RelevanceProduct((0.6, 0.4, 0.8)).credit(CoalitionRows.of(row[:, [3, 17, 29]]), np.ones(1))
     assert_allclose(credit[[3, 17, 29]], few, rtol=1e-9)
     assert_allclose(np.delete(credit, [3, 17, 29]), 0, atol=1e-11)

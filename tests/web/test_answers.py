@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 from pydantic import ValidationError
 
 from accredit.errors import InvalidInput
 from accredit.explanation import Explanation
+from accredit.methods import find_all
 from accredit.web.answering import answer
+from accredit.web.costs import refuse_dear
 from accredit.web.requests import AnswerRequest
 from accredit.web.tasks import Models
 from tests.browsing import fits, new_page
@@ -72,6 +76,8 @@ def test_what_a_request_has_no_time_for_is_refused_with_its_cost(models):
     made = Explanation.from_json(events[-1]["json"])
     assert set(made.attributions) == {"attn-lrp"} and set(made.refused) == {"shapley", "leave-one-out"}
     assert all(says(why, "passes of the model") and says(why, "accredit serve --seconds") for why in made.refused.values())
+    drawn = [event for event in events if event["event"] == "result"][-1]
+    assert says(drawn["html"], "accredit serve --seconds") and drawn["done"] == drawn["of"]
 
 
 @pytest.mark.slow
@@ -114,3 +120,13 @@ def test_the_view_explains_colours_and_comes_back_by_its_address(browser, server
     again.goto(page.url)
     again.locator("#answers-result .s", has_text="baker").wait_for()
     assert trouble == []
+
+
+def test_methods_share_the_time_that_is_left():
+    """Each would fit alone; together they do not, and the first that was asked for keeps its place."""
+    subject = SimpleNamespace(players=tuple(map(str, range(30))), budget=64)
+    asked = find_all(("shapley", "leave-one-out"), "answer")
+    together = 64 + 32
+    assert refuse_dear(subject, asked, each=1.0, left=together, seconds=200) == []
+    assert [each.method for each in refuse_dear(subject, asked, each=1.0, left=together - 1, seconds=200)] == ["leave-one-out"]
+    assert [each.method for each in refuse_dear(subject, asked, each=1.0, left=63, seconds=200)] == ["shapley"]

@@ -106,8 +106,8 @@ def test_the_running_sum_leads_from_the_base_value_to_the_output(browser, server
     visit.explain("A good film.", "shapley")
     rows = visit.page.locator(".running tbody tr")
     assert rows.count() == 4
-    heading = visit.page.locator(".running h2").inner_text()
-    first, last = (float(x.replace("−", "-")) for x in re.findall(r"[−\d.]+", heading))
+    heading = visit.page.locator(".running summary span").inner_text()
+    first, last = (float(x.replace("−", "-")) for x in re.findall(r"[−\d.]+(?= \()", heading))
     added = [float(row.locator("td").nth(1).inner_text().replace("−", "-")) for row in rows.all()]
     assert abs(first + sum(added) - last) < 0.02
     visit.close()
@@ -128,7 +128,7 @@ def test_new_input_pales_the_old_result_at_once_and_an_error_leaves_it_pale(brow
     visit.see("#explain-result").to_have_class("result stale")
     drop(page, ("empty.png", "image/png", b""))
     visit.see("#explain-form .problem").to_have_text("empty.png is empty; drop a file that holds a picture.")
-    visit.see("#h-explain").to_have_text("Which words earned the answer?")
+    visit.see("#h-explain").to_have_text("Which words led to this prediction?")
     drop(page, ("broken.png", "image/png", b"\x89PNG\r\n\x1a\n broken"))
     visit.see("#explain-form .problem").to_contain_text("cannot be opened as a picture")
     visit.see("#explain-result").to_have_class("result stale")

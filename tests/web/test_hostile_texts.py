@@ -18,6 +18,7 @@ from tests.web.test_page import Visit, until
 UNCLEAN = re.compile(r"object at 0x|Traceback|[A-Z][a-z]+Error\b|/home/|/tmp/|site-packages")
 TAGS = {
     "a",
+    "abbr",
     "i",
     "p",
     "div",

@@ -94,7 +94,7 @@ class Visit:
 
     def choose(self, *methods: str) -> None:
         self.edit()
-        self.page.evaluate("document.querySelector('#explain-form details').open = true")
+        self.page.evaluate("document.querySelectorAll('#explain-form details').forEach((each) => (each.open = true))")
         for box in self.page.locator("#methods input").all():
             box.set_checked(box.get_attribute("value") in methods)
 
@@ -371,7 +371,7 @@ def test_going_back_to_the_text_ends_what_is_asked_about_a_picture(browser, serv
         with page.expect_event("requestfailed"):
             page.click("#picture-away")
     visit.see("#explain-form .cancel").to_be_hidden()
-    visit.see("#h-explain").to_have_text("Which words earned the answer?")
+    visit.see("#h-explain").to_have_text("Which words led to this prediction?")
     visit.choose("leave-one-out")
     with visit.working():
         page.set_input_files("#image", {"name": "chosen.png", "mimeType": "image/png", "buffer": picture()})
@@ -468,6 +468,7 @@ def test_the_flow_follows_its_sliders_and_its_rule(browser, server, tmp_path):
     assert page.locator("#flow-result svg.flow :is(.cut, .tick)").count() > 0
     assert page.locator("#flow-result .whisker").count() > 0  # ranges over all max flows
     before = page.locator("#flow-result").inner_html()
+    page.click("#flow-more summary")  # the answer comes before its knobs
     page.locator("#residual").focus()
     with visit.working("/api/flow"):
         page.keyboard.press("ArrowRight")
@@ -494,6 +495,38 @@ def test_the_flow_follows_its_sliders_and_its_rule(browser, server, tmp_path):
     again.close()
 
 
+def test_a_graph_of_edges_is_solved_and_comes_back_by_its_link(browser, server, tmp_path):
+    visit = Visit(browser, server, "#flow?of=edges")
+    page = visit.page
+    visit.see("#flow-form").to_be_hidden()
+    page.click("#graph-form .primary")
+    visit.see("#graph-result .answer").to_have_text("Maximum flow 3.")
+    visit.see("#graph-result p", has_text="One of many").to_have_count(1)
+    visit.see("#graph-result .whisker").not_to_have_count(0)  # ranges over all of them
+    page.fill("#edges", "from,to,capacity\ns,<img src=x onerror=hit()>,1\n<img src=x onerror=hit()>,t,2\n")
+    page.fill("#edges-to", "t")
+    page.check("input[name=graph-rule][value=l2]")
+    page.click("#graph-form .primary")
+    visit.see("#graph-result p", has_text="only one").to_have_count(1)
+    visit.see("#view img").to_have_count(0)
+    until(page, lambda: page.is_enabled("#save"))
+    link, file = visit.link, visit.saved(tmp_path)
+    page.fill("#edges-to", "nowhere")
+    page.click("#graph-form .primary")
+    visit.see("#graph-form .problem").to_contain_text("nowhere")
+    page.click("#graph-form a")
+    visit.see("#graph-form").to_be_hidden()
+    visit.see("#flow-form").to_be_visible()
+    visit.close()
+    again = Visit(browser, server, link)
+    again.see("#graph-result p", has_text="only one").to_have_count(1)
+    again.see("input[name=graph-rule][value=l2]").to_be_checked()
+    again.close()
+    page, trouble = alone(browser, file)
+    expect(page.locator("tbody tr")).to_have_count(2)
+    assert trouble == []
+
+
 def test_the_layers_to_choose_from_are_those_of_the_model(browser, server):
     visit = Visit(browser, server)
     with server.client() as client:
@@ -504,6 +537,7 @@ def test_the_layers_to_choose_from_are_those_of_the_model(browser, server):
     visit.page.goto(server.base + "/#flow")
     visit.page.reload()
     visit.see("#layer").to_have_attribute("max", "7")
+    visit.page.click("#flow-more > summary")
     visit.page.locator("#layer").fill("4")
     visit.see("#layer-now").to_have_text("4")
     visit.page.locator("#layer").fill("7")
@@ -537,7 +571,7 @@ def test_the_game_is_computed_as_you_type(browser, server, tmp_path):
     for name, fact in (
         ("Corner detector", "adds nothing"),
         ("Matched pair", "d_A and d_B"),
-        ("Cookies", "10 is there to share"),
+        ("Cookies", "Everybody together earns 10."),
     ):
         page.get_by_role("button", name=name).click()
         visit.see("#game-result ul").to_contain_text(fact)
@@ -711,7 +745,7 @@ def test_no_barrier_for_readers_who_cannot_see_or_point(browser, server, scheme,
 
     check("the beginning")
     visit.explain("A good, short film.", "shapley", "attention")
-    page.evaluate("document.querySelector('#explain-form details').open = true")
+    page.evaluate("document.querySelectorAll('#explain-form details').forEach((each) => (each.open = true))")
     page.locator(".lead .t").nth(1).focus()
     with visit.working():
         page.keyboard.press("g")
@@ -735,6 +769,10 @@ def test_no_barrier_for_readers_who_cannot_see_or_point(browser, server, scheme,
     with visit.working("/api/flow"):
         page.click("#flow-form .primary")
     check("flow")
+    page.click("#flow-form a")
+    page.click("#graph-form .primary")
+    visit.see("#graph-result .whisker").not_to_have_count(0)
+    check("a graph of edges")
     visit.open("game")
     visit.see("#game-result table").not_to_have_count(0)
     check("game")

@@ -60,7 +60,7 @@ def test_a_run_is_watched_to_its_end_and_a_fault_is_said_in_words_of_the_page(cl
     assert client.get("/api/data").status_code == 404  # nothing to watch yet
     assert client.post("/api/run", json=asked()).json()["run"]["how"] == "running"
     news = until(client, ended)
-    assert news["run"] == {"name": "films.csv", "budget": None, "lines": 41, "how": "finished", "problem": ""}
+    assert news["run"] == {"name": "films.csv", "budget": None, "lines": 41, "how": "finished", "problem": "", "progress": None}
     assert says(news["html"], "Which labels are") and says(news["html"], "gripping film number")
     assert len(client.get("/api/values.csv").text.splitlines()) == 31  # three quarters of the rows are valued
     client.post("/api/run", json=asked(target="shoe"))

@@ -209,7 +209,9 @@ def test_there_is_nothing_else_to_fetch(client, path):
 
 def test_no_request_takes_a_path_or_an_address():
     schema = application(Worker()).openapi()
-    models = {name: model for name, model in schema["components"]["schemas"].items() if name.endswith("Request")}
+    models = {
+        name: model for name, model in schema["components"]["schemas"].items() if name.endswith("Request") or name == "Writing"
+    }
     names = {name for model in models.values() for name in model["properties"]}
     assert names == {
         "text",
@@ -246,6 +248,17 @@ def test_no_request_takes_a_path_or_an_address():
         "layers",
         "model",
         "task",
+        "page",
+        "edges",
+        "source",  # a node of the edges, as is the sink
+        "sink",
+        "cheapest",
+        "writing",
+        "delimiter",
+        "decimal",
+        "index",
+        "missing",
+        "percent",
     }
     asked = {p["name"] for path in schema["paths"].values() for verb in path.values() for p in verb.get("parameters", ())}
     assert asked == {"seen"}

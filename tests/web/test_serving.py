@@ -105,7 +105,7 @@ def test_the_flow_says_how_far_it_is_determined(server):
     with server.client() as client:
         for rule in ("barrier", "l2", "shapley"):
             seen = events(client, {"text": "A good film.", "rule": rule, "layer": 1, "residual": 0.2}, "/api/flow")
-            assert seen[-1]["event"] == "done" and says(seen[-2]["html"], "all max flows")
+            assert seen[-1]["event"] == "done" and says(seen[-2]["html"], "all maximum flows")
 
 
 def test_sixty_four_at_once_are_all_served(server):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 
 import numpy as np
 import pytest
@@ -66,7 +67,7 @@ def test_any_row_is_a_waterfall_whose_steps_add_up_and_is_computed_once(monkeypa
     served, table, fits = Served(), staff(), []
     monkeypatch.setattr(tables, "fit", lambda *a, made=tables.fit: fits.append(1) or made(*a))
     answer(asked(table), served)
-    explained, _ = next(iter(served.recent._kept.values()))
+    explained = next(iter(served.recent._kept.values())).overview
     for row in (0, 59):
         result, _ = answer(asked(table, row=row), served)
         assert f'id="row-{row}"' in result["row"] and "base value" in result["row"] and "output" in result["row"]
@@ -138,7 +139,27 @@ def test_a_model_that_was_named_at_the_start_reads_the_rows_and_not_the_column_l
     served = Served(rows=Explainer(as_row_model(model)))
     result, _ = answer(asked(rows, target="y"), served)
     assert "Model: LinearRegression" in result["html"] and "fitted on the" not in result["html"]
-    assert says(result["html"], "rows are explained")  # no trees: asked coalition by coalition, so fewer rows
+    assert says(result["html"], "of 50 rows")  # no trees: asked coalition by coalition, so fewer rows at once
+
+
+@pytest.mark.slow
+def test_every_row_of_a_long_table_is_on_some_page_under_its_own_number(monkeypatch):
+    monkeypatch.setattr(tables, "ROWS", 25)
+    served, table = Served(), staff().replace("yes", "", 1)  # a row without a value to predict is left out
+    result, _ = answer(asked(table), served)
+    assert result["rows"] == 59 and says(result["html"], "25 of 59 rows") and result["html"].count("<button") == 3
+    lost = next(k for k, line in enumerate(table.splitlines()) if line.endswith(","))  # counted from 1, as the head is line 0
+    seen = re.findall(r'href="#row-(\d+)">(\d+)<', result["html"])
+    for page in (1, 2):
+        seen += re.findall(r'href="#row-(\d+)">(\d+)<', answer(asked(table, page=page), served)[0]["list"])
+    assert [int(place) for place, _ in seen] == list(range(59))
+    assert [int(number) for _, number in seen] == [k for k in range(1, 61) if k != lost]
+    last, _ = answer(asked(table, row=58), served)
+    assert 'id="row-58"' in last["row"] and "Row 60: " in last["row"]
+    age = table.splitlines()[60].split(",")[0]
+    assert f"<td>age</td><td>{age}</td>" in last["row"]
+    with refused("range"):
+        answer(asked(table, page=3), served)
 
 
 @pytest.mark.slow
@@ -179,3 +200,16 @@ def test_a_table_with_semicolons_is_read_and_the_page_says_how():
     result, done = answer(asked(staff().replace(",", ";")))
     for page in (result["html"], done["page"]):
         assert page.count("The file staff.csv was read with ; as delimiter.") == 1
+
+
+def test_what_the_file_does_not_tell_is_said_in_fields_and_part_of_the_question():
+    rows = "\n".join(f"{k};1,{k:03d};{'unknown' if k == 3 else k};{'yes' if k % 2 else 'no'}" for k in range(30))
+    task = asked(f"n;size;age;stays\n{rows}\n")
+    with refused("ambiguous", "decimal"):
+        answer(task)
+    served = Served()
+    by_comma, _ = answer(task | {"writing": {"decimal": ",", "missing": ["unknown"]}}, served)
+    by_point, _ = answer(task | {"writing": {"decimal": ".", "index": "n"}}, served)
+    assert "1,029" in by_point["html"] or "1029" in by_point["html"]
+    assert by_comma["html"] != by_point["html"]
+    assert by_comma["html"].count('data-r="') == 3 * 30 and by_point["html"].count('data-r="') == 2 * 30

@@ -77,6 +77,7 @@ def test_heads_and_layers_are_chosen_and_the_link_keeps_them(browser, server):
     visit = Visit(browser, server, "#flow?text=A+film.")
     page = visit.page
     visit.finished()
+    page.click("#flow-more > summary")
     with visit.working("/api/flow"):
         page.select_option("#heads", index=3)
     visit.see("#flow-result .lede").to_contain_text("head 2 of each layer, all layers")
@@ -134,6 +135,25 @@ def test_a_dropped_table_is_explained_any_row_is_picked_and_the_file_holds_all(b
     expect(page.locator("#row-9")).to_be_visible()
     expect(page.locator("#row-7")).to_be_hidden()
     assert trouble == []
+
+
+def test_a_file_that_does_not_tell_how_it_is_written_is_read_again_when_a_field_says_so(browser, server):
+    visit = Visit(browser, server, "#tables")
+    page = visit.page
+    rows = "\n".join(f"Genève {k};1,{k:03d};{'yes' if k % 2 else 'no'}" for k in range(30))
+    western = f"town;size;stays\n{rows}\n".encode("cp1252")
+    page.set_input_files("#table-file", {"name": "towns.csv", "mimeType": "text/csv", "buffer": western})
+    visit.see("#tables-form .problem").to_contain_text("towns.csv is not text in UTF-8")
+    page.click("#table-writing summary")
+    page.select_option("#table-writing [name=encoding]", "windows-1252")
+    visit.see("#table-target").to_have_value("stays")
+    page.click("#tables-form .primary")
+    visit.see("#tables-form .problem").to_contain_text("is 1000 or 1.000")
+    with page.expect_response(lambda response: response.url.endswith("/api/table/columns")):
+        page.select_option("#table-writing [name=decimal]", ",")
+    with visit.working("/api/table"):  # afterwards the result can be saved
+        page.click("#tables-form .primary")
+    visit.close()
 
 
 def test_names_in_a_dropped_table_run_nothing(browser, server):
@@ -245,7 +265,9 @@ def test_a_game_comes_from_a_file_goes_into_one_and_has_one_minus(browser, serve
     visit = Visit(browser, server, "#game")
     page = visit.page
     page.set_input_files("#game-file", file("ads.csv", ADS))
-    visit.see("#game-result .answer").to_have_text("TV earned most: 35.2 of 51.6; radio costs most: −13.9.")
+    visit.see("#game-result .answer").to_have_text(
+        "TV earns more than any other player (+35.2), radio loses more than any other (−13.9); together +51.6."
+    )
     visit.see("#game-players").to_have_value("TV, web, radio")
     values = page.locator("#game-rows input").evaluate_all("inputs => inputs.map((input) => input.value).join()")
     shown = values + page.locator("#game-result").inner_text()
@@ -391,7 +413,7 @@ def test_a_game_without_a_line_for_nobody_says_what_it_took_and_a_broken_payoff_
     page = visit.page
     page.set_input_files("#game-file", file("pair.csv", "coalition,payoff\n1,5\n2,3\n1+2,10\n"))
     visit.see("#game-story").to_have_text("From pair.csv. It has no payoff for nobody, which is taken as 0.")
-    visit.see("#game-result .answer").to_contain_text("1 earned most: 6 of 10")
+    visit.see("#game-result .answer").to_contain_text("1 earns most of it: 6 of 10")
     page.set_input_files("#game-file", file("sign.csv", "coalition,payoff\n∅,1\nA,5\nB,3\nA+B,10\n"))
     visit.see("#game-story").to_have_text("From sign.csv. ")
     visit.see("#game-result .answer").to_contain_text("of 9")

@@ -34,7 +34,7 @@ NAMES = (
 
 
 @dataclass(frozen=True)
-class Relation:
+class FactKind:
     """One thing to know about a person, and the words for it."""
 
     verbs: tuple[str, str]  # the usual one, which answers use, and another
@@ -45,19 +45,19 @@ class Relation:
 
 
 RELATIONS = (
-    Relation(
+    FactKind(
         ("lives", "resides"), ("in",), ("Where", "live"), "home",
         ("Rome", "Oslo", "Paris", "Lima", "Cairo", "Delhi", "Tokyo", "Quito", "Dublin", "Prague", "Athens", "Seoul"),
     ),
-    Relation(
+    FactKind(
         ("works", "serves"), ("as", "a"), ("What", "do"), "job",
         ("baker", "tailor", "painter", "doctor", "pilot", "farmer", "teacher", "lawyer", "singer", "nurse", "cook", "judge"),
     ),
-    Relation(
+    FactKind(
         ("owns", "keeps"), ("a",), ("What", "own"), "pet",
         ("cat", "dog", "parrot", "horse", "rabbit", "turtle", "goat", "canary", "hamster", "pony", "snake", "duck"),
     ),
-    Relation(
+    FactKind(
         ("speaks", "knows"), (), ("What", "speak"), "language",
         ("French", "Greek", "Hindi", "Polish", "Arabic", "Danish", "Korean", "Spanish", "Dutch", "Turkish", "Welsh", "Finnish"),
     ),

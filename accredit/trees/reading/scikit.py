@@ -27,6 +27,20 @@ AVERAGED = ("RandomForest", "ExtraTrees")
 SURVIVAL = ("RandomSurvivalForest", "ExtraSurvivalTrees")
 
 
+WHY = {  # usual models that add up nothing which has a closed form
+    "AdaBoostRegressor": "AdaBoostRegressor predicts the weighted median of its trees, which is not a sum of them",
+    "CalibratedClassifierCV": "CalibratedClassifierCV bends scores into chances, and curves of sums are not sums",
+    "StackingClassifier": "StackingClassifier gives chances of its members to another classifier",
+    "RegressorChain": "RegressorChain gives what it predicts for one target to the model of the next",
+    "GaussianProcessClassifier": "GaussianProcessClassifier gives chances by an integral over its scores",
+    "MLPClassifier": "MLPClassifier is a network, whose layers mix all columns",
+    "MLPRegressor": "MLPRegressor is a network, whose layers mix all columns",
+    "OneVsOneClassifier": "OneVsOneClassifier counts the votes of pairs of classes, which are steps and not a sum",
+    "NearestCentroid": "NearestCentroid compares distances to centroids, which are roots of sums over the columns",
+    "LocalOutlierFactor": "LocalOutlierFactor divides densities of neighbours, which are found by comparing sums",
+}
+
+
 def read_scikit(model: sklearn.base.BaseEstimator) -> Ensemble:
     """The ensemble of a fitted scikit-learn estimator."""
     name = type(model).__name__
@@ -43,7 +57,9 @@ def read_scikit(model: sklearn.base.BaseEstimator) -> Ensemble:
         return _histogram(model)
     if name == "IsolationForest":
         return _isolate(model)
-    raise NotTrees(f"{name} is not a tree ensemble that can be read")
+    if name == "AdaBoostClassifier":
+        return _vote(model)
+    raise NotTrees(WHY.get(name, f"{name} is not a tree ensemble that can be read"))
 
 
 def _arrays(tree: sklearn.tree._tree.Tree, value: FloatArray, output: int = 0) -> Tree:
@@ -155,6 +171,22 @@ def _isolate(model: sklearn.base.BaseEstimator) -> Ensemble:
         trees.append(replace(found, feature=np.where(inner, np.asarray(columns)[np.where(inner, found.feature, 0)], -1)))
     forest = Forest.of(trees, model.n_features_in_, np.zeros(1), single=True, source="IsolationForest")
     return _of(model, forest, ("value",), "path length", lambda rows: path_lengths(model, rows))
+
+
+def _vote(model: sklearn.base.BaseEstimator) -> Ensemble:
+    """AdaBoost of trees: the class that each leaf predicts gets the weight of its tree, the others lose it in equal parts."""
+    members, classes = list(model.estimators_), np.asarray(model.classes_)
+    if not all(type(member).__name__ in ("DecisionTreeClassifier", "ExtraTreeClassifier") for member in members):
+        raise NotTrees(f"AdaBoostClassifier counts votes of a {type(members[0]).__name__}, which are steps and not a sum")
+    weights = np.asarray(model.estimator_weights_, dtype=np.float64)[: len(members)]
+    trees = []
+    for member, weight in zip(members, weights / weights.sum(), strict=True):
+        chosen = np.asarray(member.classes_)[member.tree_.value[:, 0, :].argmax(axis=1)]
+        votes = np.where(chosen[:, None] == classes, weight, -weight / (len(classes) - 1))
+        trees.append(_arrays(member.tree_, votes if len(classes) > 2 else votes[:, 1:] - votes[:, :1]))
+    outputs = len(classes) if len(classes) > 2 else 1
+    forest = Forest.of(trees, model.n_features_in_, np.zeros(outputs), single=True, source="AdaBoostClassifier")
+    return _of(model, forest, _labels(model, outputs), "margin", model.decision_function)
 
 
 def _labels(model: sklearn.base.BaseEstimator, outputs: int) -> tuple[str, ...]:

@@ -51,7 +51,7 @@ def _moments(count: int) -> tuple[FloatArray, FloatArray]:
 
 
 @dataclass(frozen=True)
-class Product:
+class RelevanceProduct:
     """Interactions among players of high relevance are likelier."""
 
     relevance: tuple[float, ...]  # r_i in (0, 1), one per player
@@ -247,7 +247,7 @@ def fit_screened(samples: list[tuple[Observations, int]]) -> Mixture:
     for sample, evaluations in samples:
         best = minimise(screened_objective(sample, kernels), best, box, evaluations)
     relevance = 1 / (1 + np.exp(-best[:n]))
-    return Mixture((Product(tuple(relevance.tolist())), *kernels), tuple(np.exp(best[n:]).tolist()))
+    return Mixture((RelevanceProduct(tuple(relevance.tolist())), *kernels), tuple(np.exp(best[n:]).tolist()))
 
 
 def minimise(objective: Objective, start: FloatArray, box: FloatArray, evaluations: int) -> FloatArray:

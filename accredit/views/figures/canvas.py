@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from math import floor, log10
+from os.path import commonprefix
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 LONGEST = 28  # characters of a name
+TITLE = 72  # characters of a line of a title
 WIDTH, LINE_HEIGHT, FRAME_HEIGHT = 7.4, 0.34, 1.5  # inches of a figure: its width, one line of bars, and what is around them
 
 
@@ -85,15 +88,31 @@ def short(name: str, longest: int = LONGEST) -> str:
     return plain(name if len(name) <= longest else f"{name[: longest - 10]}…{name[-9:]}")
 
 
+def short_names(names: Sequence[str], longest: int = LONGEST) -> list[str]:
+    """The same of several; names that would look alike begin at the word in which they differ.
+
+    >>> short_names(["mean brightness of pixel 12 of a picture", "mean brightness of pixel 34 of a picture", "age"], 20)
+    ['…12 of a picture', '…34 of a picture', 'age']
+    """
+    found = [short(name, longest) for name in names]
+    for same in {one for one in found if found.count(one) > 1}:
+        alike = [k for k, one in enumerate(found) if one == same]
+        begin = commonprefix([names[k] for k in alike]).rfind(" ") + 1  # noqa: RUF071  letters, not folders
+        for k in alike:
+            told = f"…{names[k][begin:]}"
+            found[k] = plain(told if len(told) <= longest else f"{told[: longest - 1]}…")
+    return found
+
+
 def signed(value: float) -> str:
     """A number with its sign, for the end of a bar."""
     return ("+" * bool(value > 0) + round_off(value, 3)).replace("-", "−")
 
 
 def finish(ax: Axes, title: str, below: str = "") -> Axes:
-    """The title, and no frame where nothing is read off."""
-    colours = look(ax)
-    ax.set_title("\n".join(filter(None, [plain(title), below])), loc="left", fontsize="medium", color=colours.ink)
+    """The title, which may be a sentence of some lines, and no frame where nothing is read off."""
+    colours, lines = look(ax), textwrap.wrap(plain(title), TITLE) if below else [plain(title)]
+    ax.set_title("\n".join(filter(None, [*lines, below])), loc="left", fontsize="medium", color=colours.ink)
     ax.spines[["top", "right"]].set_visible(False)
     for side in ("left", "bottom"):
         ax.spines[side].set_color(colours.soft)

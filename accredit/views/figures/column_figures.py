@@ -25,9 +25,11 @@ from accredit.views.figures.canvas import (
     new_axes,
     plain,
     short,
+    short_names,
     value_colours,
 )
 from accredit.views.figures.row_figures import worth
+from accredit.views.language.headlines import headline
 from accredit.views.language.palette import OF_KINDS, css
 from accredit.views.language.phrases import counted, unit
 from accredit.views.language.swarms import ranks, swarm_heights, value_range
@@ -79,10 +81,10 @@ def bar(
         )
         for y, (x, end) in enumerate(zip(sizes.tolist(), ends.tolist(), strict=True))
     ]
-    name_lines(ax, [short(explanation.players[i]) for i in shown])
+    name_lines(ax, short_names([explanation.players[i] for i in shown]))
     lines = f"; lines: {defaults.LEVEL:.0%} interval" if found.interval is not None else ""
     ax.set_xlabel(f"mean |credit|, {worth(explanation)}{lines}{_not_drawn(explanation, shown)}")
-    finish(ax, f"Which columns matter, over {counted(len(explanation), 'row')}")
+    finish(ax, _answer(explanation), f"Which columns matter, over {counted(len(explanation), 'row')}")
     make_room(ax, texts, 0.0, float(ends.max(initial=0.0)) or 1.0)
     ax.set_xlim(left=0)
     fold_numbers(ax)
@@ -117,7 +119,7 @@ def _stacked_bars(explanation: TableExplanation, ax: Axes | None, top: int, clus
         left = left + size
     if found.interval is not None:
         _whiskers(ax, left, np.arange(len(shown)), found.interval[shown], colours)
-    name_lines(ax, [short(explanation.players[i]) for i in shown])
+    name_lines(ax, short_names([explanation.players[i] for i in shown]))
     lines = f"; lines: {defaults.LEVEL:.0%} interval of the sum" if found.interval is not None else ""
     ax.set_xlabel(
         f"mean |credit|, {plain(unit(explanation))}, added over {len(explanation.outputs)} outputs{lines}"
@@ -140,7 +142,7 @@ def _cohort_bars(explanation: TableExplanation, by: Any, ax: Axes | None, top: i
         ax.barh(where, found.credit[shown], color=colour, height=0.9 * height, label=label)
         if found.interval is not None:
             _whiskers(ax, found.credit[shown], where, found.interval[shown], colours)
-    name_lines(ax, [short(explanation.players[i]) for i in shown])
+    name_lines(ax, short_names([explanation.players[i] for i in shown]))
     ax.set_xlabel(f"mean |credit|, {worth(explanation)}; lines: {defaults.LEVEL:.0%} interval{_not_drawn(explanation, shown)}")
     _legend(ax, colours)
     fold_numbers(ax)
@@ -200,12 +202,20 @@ def beeswarm(explanation: TableExplanation, ax: Axes | None = None, *, top: int 
         ax.scatter(
             credit[known, y], height[known], s=size, c=share[known], cmap=palette, vmin=0, vmax=1, linewidths=0, rasterized=True
         )
-    name_lines(ax, [short(explanation.players[i]) for i in shown])
+    name_lines(ax, short_names([explanation.players[i] for i in shown]))
     _write_ranges(ax, [value_range(explanation.values[i]) for i in shown], colours)
     ax.set_xlabel(f"credit, {worth(explanation)}: left lowers it, right raises it{_not_drawn(explanation, shown)}")
     _value_bar(ax, explanation, shown)
     fold_numbers(ax)
-    return finish(ax, f"Which way the columns act{share_drawn(len(drawn_rows), len(explanation), 'rows')}")
+    return finish(
+        ax, _answer(explanation), f"Which way the columns act{share_drawn(len(drawn_rows), len(explanation), 'rows')}"
+    )
+
+
+def _answer(explanation: TableExplanation) -> str:
+    """The first sentence about the output that is drawn."""
+    several = len(explanation.outputs) > 2
+    return headline(explanation[:, :, explanation.target] if several else explanation).text
 
 
 def _write_ranges(ax: Axes, ranges: list[str], colours: Look) -> None:
@@ -251,7 +261,7 @@ def violin(explanation: TableExplanation, ax: Axes | None = None, *, top: int = 
         ax.plot([first, third], [y, y], color=colours.ink, linewidth=2, solid_capstyle="butt")
         ax.plot([middle], [y], "o", color=colours.paper, markeredgecolor=colours.ink, markersize=4)
     ax.autoscale_view()
-    name_lines(ax, [short(explanation.players[i]) for i in shown])
+    name_lines(ax, short_names([explanation.players[i] for i in shown]))
     _write_ranges(ax, [value_range(explanation.values[i]) for i in shown], colours)
     ax.set_xlabel(f"credit, {worth(explanation)}: left lowers it, right raises it{_not_drawn(explanation, shown)}")
     _value_bar(ax, explanation, shown)
@@ -306,7 +316,7 @@ def group_difference(
     ax.barh(where, difference[shown], color=colours.signs(difference[shown]), height=0.66)
     ax.errorbar(difference[shown], where, xerr=reach[shown], fmt="none", ecolor=colours.ink, elinewidth=1, capsize=2)
     ax.axvline(0, color=colours.soft, linewidth=0.8)
-    name_lines(ax, [short(explanation.players[i]) for i in shown])
+    name_lines(ax, short_names([explanation.players[i] for i in shown]))
     outputs = explanation.prediction[:, explanation.place()]
     whole = float(outputs[inside].mean() - outputs[~inside].mean())
     ax.set_xlabel(

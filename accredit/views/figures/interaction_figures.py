@@ -8,7 +8,7 @@ import numpy as np
 
 from accredit.checks.json_data import round_off
 from accredit.errors import InvalidInput
-from accredit.views.figures.canvas import colour_bar, finish, look, new_axes, short, signed_colours, size_colours
+from accredit.views.figures.canvas import colour_bar, finish, look, new_axes, short, short_names, signed_colours, size_colours
 from accredit.views.language.largest import strongest_players
 from accredit.views.language.palette import DARK_INK, LIGHT_INK, css, shade
 
@@ -77,7 +77,7 @@ def pair_heatmap(interactions: Interactions, ax: Axes | None = None, *, top: int
         written, ink = round_off(square[i, j], 2), css(LIGHT_INK if white else DARK_INK)
         ax.text(j, i, written, ha="center", va="center", fontsize="x-small", color=ink)
     colour_bar(ax, drawn, "size of the interaction" if sizes else COLOURS)
-    names = [short(interactions.players[i]) for i in kept]
+    names = short_names([interactions.players[i] for i in kept])
     ax.set_yticks(np.arange(len(kept)), names)
     ax.set_xticks(np.arange(len(kept)), names, rotation=60, ha="right")
     ax.tick_params(length=0)

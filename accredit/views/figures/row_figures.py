@@ -19,10 +19,11 @@ from accredit.views.figures.canvas import (
     make_room,
     new_axes,
     plain,
-    short,
+    short_names,
     signed,
     width_of,
 )
+from accredit.views.language.headlines import row_headline
 from accredit.views.language.largest import largest
 from accredit.views.language.numbers import percent
 from accredit.views.language.phrases import chance, counted, row_name, unit
@@ -68,7 +69,7 @@ def waterfall(explanation: TableExplanation, row: int = 0, ax: Axes | None = Non
         texts.append(ax.text(x, height, label, ha="center", va=place, color=colours.ink, fontsize="small", fontweight=bold))
     below = "; ".join(filter(None, [_left(explanation, row), said]))
     ax.set_xlabel(worth(explanation) + f"\n{below}" * bool(below))
-    finish(ax, f"{row_name(explanation, row)}: what leads to {_what(explanation)}")
+    finish(ax, row_headline(explanation, row).text, plain(f"{row_name(explanation, row)}: what leads to {_what(explanation)}"))
     reach = _reach(explanation.row(row), top, ends) if said else []
     ends_drawn = [base, prediction, *ends.tolist(), *(ends - steps).tolist(), *reach]
     make_room(ax, texts, min(ends_drawn), max(ends_drawn))
@@ -156,7 +157,7 @@ def _intervals(ax: Axes, found: Attribution, top: int, ends: FloatArray, colours
     return f"lines: {found.level:.0%} interval of each step"
 
 
-class Segment(NamedTuple):
+class ForceSegment(NamedTuple):
     """A part of the force figure: from where to where it reaches, and what it is called."""
 
     name: str
@@ -171,14 +172,14 @@ def force(explanation: TableExplanation, row: int = 0, ax: Axes | None = None, *
     colours, k = look(ax), explanation.place()
     names, steps = row_steps(explanation, row, top)
     meeting, base = float(explanation.prediction[row, k]), float(explanation.base[k])
-    drawn: list[Segment] = []
+    drawn: list[ForceSegment] = []
     for side, colour, word in ((1, colours.up, "raises"), (-1, colours.down, "lowers")):
         at = meeting
         for i in np.argsort(-side * steps, kind="stable").tolist():
             if side * steps[i] <= 0:
                 continue
             ax.barh(0, -steps[i], left=at, height=0.5, color=colour, edgecolor=colours.paper, linewidth=1.5)
-            drawn.append(Segment(f"{names[i]}\n{signed(steps[i])}", at, at - float(steps[i])))
+            drawn.append(ForceSegment(f"{names[i]}\n{signed(steps[i])}", at, at - float(steps[i])))
             at -= float(steps[i])
         if at != meeting:
             aside, place = (-6, "right") if side > 0 else (6, "left")
@@ -202,7 +203,7 @@ def force(explanation: TableExplanation, row: int = 0, ax: Axes | None = None, *
     ax.spines["left"].set_visible(False)
     dotted = f"dotted: base value {round_off(base)}{_chance(explanation, None)}"
     ax.set_xlabel("; ".join(filter(None, [worth(explanation), dotted, _left(explanation, row)])))
-    finish(ax, f"{row_name(explanation, row)}: what leads to {_what(explanation)}")
+    finish(ax, row_headline(explanation, row).text, plain(f"{row_name(explanation, row)}: what leads to {_what(explanation)}"))
     said = f"f(x) = {round_off(meeting)}{_chance(explanation, row)}"
     top_text = ax.text(meeting, 0.66, said, ha="center", va="bottom", color=colours.ink, fontweight="bold", fontsize="small")
     lay_out(ax)
@@ -214,7 +215,7 @@ def force(explanation: TableExplanation, row: int = 0, ax: Axes | None = None, *
     return ax
 
 
-def _name_segments(ax: Axes, segments: list[Segment], colours: Look) -> int:
+def _name_segments(ax: Axes, segments: list[ForceSegment], colours: Look) -> int:
     """Names below their segments, each on the first line where it lies over no other, inside the Axes; returns how many are not
     named. The largest choose first."""
     frame = ax.get_window_extent()
@@ -247,7 +248,8 @@ def row_steps(explanation: TableExplanation, row: int, top: int) -> tuple[list[s
     """Names with their values and credits of one row, largest first; beyond `top` the smallest together."""
     credit = explanation.row(row).credit
     kept, rest = largest(credit, top)
-    names = [f"{short(explanation.players[i])} = {cell_text(explanation.values[i][row])}" for i in kept.tolist()]
+    columns = short_names([explanation.players[i] for i in kept.tolist()])
+    names = [f"{name} = {cell_text(explanation.values[i][row])}" for name, i in zip(columns, kept.tolist(), strict=True)]
     steps = credit[kept]
     if len(rest):
         names.append(OTHERS.format(len(rest)))

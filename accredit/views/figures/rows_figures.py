@@ -21,6 +21,7 @@ from accredit.views.figures.canvas import (
     new_axes,
     plain,
     short,
+    short_names,
     signed_colours,
     value_colours,
 )
@@ -75,7 +76,7 @@ def heatmap(
     colours = look(ax)
     largest = float(np.quantile(np.abs(image), CLIPPED)) or float(np.abs(image).max()) or 1.0
     drawn = ax.imshow(image, aspect="auto", interpolation="nearest", cmap=signed_colours(colours), vmin=-largest, vmax=largest)
-    names = [short(explanation.players[i]) for i in kept]
+    names = short_names([explanation.players[i] for i in kept])
     name_lines(ax, [*names, OTHERS.format(len(rest))] if len(rest) else names)
     _line_above(ax, np.array([prediction[g].mean() for g in groups]), float(explanation.base[k]), len(image))
     each = "" if len(groups) == len(rows) else f", averaged in {len(groups)} groups"
@@ -140,14 +141,15 @@ def decision(explanation: TableExplanation, ax: Axes | None = None, *, top: int 
     ax.add_collection(LineCollection(paths, colors=scale.to_rgba(ends), linewidths=width, alpha=alpha))
     ax.axvline(base, color=colours.soft, linewidth=0.8, linestyle=":")
     ax.autoscale_view()
-    names = [*([OTHERS.format(len(rest))] if len(rest) else []), *(short(explanation.players[i]) for i in kept[::-1])]
+    names = [*([OTHERS.format(len(rest))] if len(rest) else []), *short_names([explanation.players[i] for i in kept[::-1]])]
     ax.set_yticks(np.arange(1, len(names) + 1) - 0.5, names)
     ax.set_ylim(0, len(names))
     ax.tick_params(axis="y", length=0)
     ax.grid(axis="y", color=colours.soft, alpha=0.25, linewidth=0.6)
     ax.spines["left"].set_visible(False)
     ax.set_xlabel(f"{worth(explanation)}; dotted: base value {round_off(base)}")
-    colour_bar(ax, scale, "prediction f(x)")
+    if np.ptp(ends) > 0:  # of one row, the line's end tells
+        colour_bar(ax, scale, "prediction f(x)")
     fold_numbers(ax)
     return finish(ax, f"From base value to prediction{share_drawn(len(drawn_rows), len(explanation), 'rows')}")
 

@@ -25,11 +25,11 @@ PICKS = {
 def headline(found: GraphFlow) -> str:
     """How much flows, and what proves that no more can, or at no less cost."""
     if found.cut is None:
-        return f"least cost {round_off(found.cost)}; proved by prices, gap {round_off(found.certificate['gap'], 1)}"
+        return f"Least cost {round_off(found.cost)}; proved by prices, gap {round_off(found.certificate['gap'], 1)}"
     side = ", ".join(map(printable, found.source_side[:NAMED]))
     more = len(found.source_side) - NAMED
     side = f"around {side}" + f" and {more:,} more" * (more > 0) if side else "at the sources"
-    return f"maximum flow {round_off(found.value)}; the cut {side} lets through {round_off(found.cut)}"
+    return f"Maximum flow {round_off(found.value)}; the cut {side} lets through {round_off(found.cut)}"
 
 
 def verdict(found: GraphFlow, graph: Graph, epsilon: float, cheapest: bool = False) -> list[str]:
@@ -45,7 +45,7 @@ def verdict(found: GraphFlow, graph: Graph, epsilon: float, cheapest: bool = Fal
         can = "1 edge can carry another amount" if free == 1 else f"{free:,} of {edges:,} edges can carry other amounts"
         lines = [f"One of many {many}: {can}, for example by a turn over {_named(graph, found.cycle)}."]
         if found.rule == "none":
-            lines.append("No rule picked it. For one that depends on the graph alone, ask for --rule barrier or --rule l2.")
+            lines.append("No rule picked it. For one that depends on the graph alone, choose the rule barrier or l2.")
     if found.rule in PICKS:
         left = "" if found.singled_out else " Others have the same sum: l1 does not single out one flow here."
         lines.append(f"Rule {found.rule}: {PICKS[found.rule].format(flows=many, epsilon=round_off(epsilon, 1))}.{left}")

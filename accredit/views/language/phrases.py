@@ -6,17 +6,13 @@ import re
 import unicodedata
 from functools import lru_cache
 
-import numpy as np
-
 from accredit import defaults
 from accredit.checks.json_data import round_off
-from accredit.core import Attribution, Coalition, Holds, Interactions, Procedure
+from accredit.core import Attribution, Coalition, Interactions, Procedure
 from accredit.rows.result import TableExplanation
 from accredit.values.multichoice import MULTICHOICE
-from accredit.views.language.numbers import ROUNDING, between, part_of, percent
-from accredit.views.language.printable import short
+from accredit.views.language.numbers import part_of, percent
 
-TIED = 3  # players who are named where several share the first place
 ALL = 2e-3  # share of the whole that may be missing from what is called all of it
 INITIALS = {"agf": "attention × gradient", "gf": "gradient", "af": "attention", "norm": "attention × value length"}
 # Names that are written in one way only.
@@ -31,7 +27,6 @@ OWN = {
     "smoothgrad": "SmoothGrad",
 }
 PAIRS = "interactions of pairs (positive: complements, negative: substitutes)"
-NAME = 60  # cells of a player's name in a sentence
 
 
 def title(method: str) -> str:
@@ -88,78 +83,9 @@ def origin(source: Procedure) -> str:
     return ", ".join([said, f"at most {longest} new tokens", *(f"{name} {value}" for name, value in rest.items())])
 
 
-def share(result: Attribution) -> str:
-    """What the method divides, in a few words."""
-    return "scores; nothing is divided" if result.total is None else f"{round_off(result.total)} shared"
-
-
 def credit(result: Attribution) -> str:
     """What one credit is of: in a game of several choices every level of a player has its own."""
     return "level" if result.method.name == MULTICHOICE else "player"
-
-
-def leaders(result: Attribution, most: str = "earned most", least: str = "costs most", quoted: bool = False) -> str:
-    """Who got most and, where somebody's credit is below zero, who least, with what is known of the error: one sentence.
-
-    >>> from accredit.games import TableGame
-    >>> from accredit.values import shapley
-    >>> leaders(shapley(TableGame(("TV", "radio"), [0, 60, -20, 40])))
-    'TV earned most: 60 of 40; radio costs most: −20.'
-    >>> leaders(shapley(TableGame("ab", [0, 1.9, 0.05, 1.95])))
-    'a earned most: 1.90 of 1.95.'
-    >>> leaders(shapley(TableGame("ab", [0, 1, 1, 2])))
-    'a and b earned most: 1 each of 2.'
-    >>> leaders(shapley(TableGame("ab", [0, -1, -1, -2])))
-    'a and b cost most: −1 each.'
-    """
-    highest, lowest, nothing = float(result.credit.max()), float(result.credit.min()), _unseen(result)
-    divided = result.total is not None and result.total > 0
-    first, whole = part_of(highest, result.total or 0.0) if divided else (round_off(highest, 3), "")
-    of = f" of {whole}" if divided else ""
-    parts = [f"{_first(result, 1, quoted, most, first)}{of}"] if highest > nothing else []
-    parts += [_first(result, -1, quoted, least, round_off(lowest, 3))] if lowest < -nothing else []
-    doubt = "" if result.interval is not None or result.exact else " The error of these numbers is not known."
-    said = re.sub(r"^row (?=\d)", "Row ", "; ".join(parts))  # a name that was given here; others stay as they are written
-    return f"{said or f'All credit is 0{of}'}.{doubt}"
-
-
-def _unseen(result: Attribution) -> float:
-    """Credits that differ by no more read the same, or are the same but for rounding."""
-    return max(ROUNDING * float(np.abs(result.credit).max()), result.rounding)
-
-
-def _first(result: Attribution, sign: int, quoted: bool, words: str, written: str) -> str:
-    """Who is first at one end, all of them where several are, and with how much."""
-    credit = sign * result.credit
-    best = int(np.argmax(credit))
-    names = [p for p, c in zip(result.players, credit, strict=True) if c >= credit[best] - _unseen(result)]
-    shown = [f"“{short(name, NAME)}”" if quoted else short(name, NAME) for name in names]
-    who = f"{', '.join(shown[:-1])} and {shown[-1]}" if 1 < len(shown) <= TIED else shown[0]
-    who = f"{len(shown)} players" if len(shown) > TIED else who
-    told = written + " each" * (len(names) > 1)
-    if result.interval is not None and len(names) == 1:
-        told += f" ({interval_word(result)} {_around(*result.interval[best].tolist())})"
-    return f"{who} {_of_several(words) if len(names) > 1 else words}: {told}"
-
-
-def _around(low: float, high: float) -> str:
-    """An interval in a sentence; of one that is narrower than its digits, half its width.
-
-    >>> _around(1.62, 1.64), _around(1.6301, 1.6305)
-    ('1.62 … 1.64', '±0.0002')
-    """
-    narrow = high > low and round_off(low, 3) == round_off(high, 3)
-    return f"±{round_off((high - low) / 2, 1)}" if narrow else between(low, high, 3)
-
-
-def _of_several(words: str) -> str:
-    """What one does, said of several.
-
-    >>> _of_several("raises it most"), _of_several("is worth most"), _of_several("earned most")
-    ('raise it most', 'are worth most', 'earned most')
-    """
-    verb, _, rest = words.partition(" ")
-    return f"{ {'is': 'are', 'does': 'do'}.get(verb) or verb.removesuffix('s') } {rest}"
 
 
 def credit_word(result: Attribution) -> str:
@@ -220,16 +146,14 @@ def in_words(result: Attribution) -> str:
     """What the numbers are, and whether they add up.
 
     >>> in_words(Attribution(("a", "b"), [6, 4], total=10, method="by hand"))
-    'all 10 shared out'
+    'adds up to the whole change (10)'
     """
     if result.total is None or result.unshared is None:
         return "a ranking; it does not add up to the output"
-    credited, total = part_of(float(result.credit.sum()), result.total)
-    if result.claim("efficiency").holds is Holds.NO:
-        return f"adds up to {credited}; {total} was there to share"
     if abs(result.unshared) <= ALL * max(abs(result.total), float(abs(result.credit).sum())):
-        return f"all {round_off(result.total, 3)} shared out"
-    return f"{credited} of {total} shared out"
+        return f"adds up to the whole change ({round_off(result.total, 3)})"
+    credited, total = part_of(float(result.credit.sum()), result.total)
+    return f"adds up to {credited}; the whole change is {total}"
 
 
 def costs(result: Attribution, seconds: float | None) -> list[str]:
@@ -299,6 +223,9 @@ def direction(text: str) -> str:
     return "rtl" if next((kind for kind in strong if kind in ("L", "R", "AL")), "L") in ("R", "AL") else "ltr"
 
 
+NUMBERED = "rows_are_numbers"  # of a part of a table: the names of its rows are their numbers in the whole table, from 1
+
+
 def row_name(explanation: TableExplanation, row: int) -> str:
     """A row for people: counted from 1, with its id where it has one. Python's positions are counted from 0.
 
@@ -307,12 +234,17 @@ def row_name(explanation: TableExplanation, row: int) -> str:
     ('row 2 (id p9)', 'row 2')
     """
     known = row_id(explanation, row)
-    return f"row {row + 1}" + f" (id {known})" * bool(known)
+    return f"row {row_number(explanation, row)}" + f" (id {known})" * bool(known)
+
+
+def row_number(explanation: TableExplanation, row: int) -> str:
+    """A row's number in the whole table, counted from 1."""
+    return explanation.rows[row] if explanation.provenance.get(NUMBERED) else str(row + 1)
 
 
 def row_id(explanation: TableExplanation, row: int) -> str:
     """What a row is called beside its number; nothing where the rows were only counted."""
-    return "" if _are_counted(explanation.rows) else explanation.rows[row]
+    return "" if explanation.provenance.get(NUMBERED) or _are_counted(explanation.rows) else explanation.rows[row]
 
 
 @lru_cache(maxsize=8)

@@ -14,12 +14,13 @@ from accredit.checks.json_data import round_off
 from accredit.core import Attribution
 from accredit.explanation.result import Explanation, Said
 from accredit.models.encoded import SHOWN_SPACE
+from accredit.views.language.answer_words import likelihood, worth_words
 from accredit.views.language.numbers import between, brief, credit_number, rounding
 from accredit.views.language.palette import LEVELS, level
 from accredit.views.language.phrases import origin, title
 from accredit.views.pages.engine import render
 from accredit.views.pages.token_strips import Drawer
-from accredit.views.terminal.answer_text import darkest, likelihood, reading, worth_words
+from accredit.views.terminal.answer_text import darkest, reading
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -216,6 +217,5 @@ def _matrix(explanation: Explanation, said: Said, shown: dict[str, tuple[str, in
         names=[tokens[k][0] for k in across.tolist()],
         rows=rows,
         method=title(method),
-        name=method,
         left=" and ".join(left),
     )

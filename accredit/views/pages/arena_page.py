@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from accredit.arena.contest import ORACLE, RANDOM
 from accredit.arena.standings import Standing, Standings
+from accredit.views.language.headlines import compare_headline
 from accredit.views.language.notation import LEGEND
 from accredit.views.language.numbers import column, fix
 from accredit.views.language.palette import level
@@ -15,7 +16,6 @@ from accredit.views.pages.parts import Bar, Shaded, bar
 from accredit.views.terminal.arena_text import header_of, measure, notes_of, rows_of
 
 LINE = {ORACLE: "var(--soft)", RANDOM: "var(--soft)"}
-ALIKE = 3  # methods that the first sentence names
 LEFT, TOP, WIDE, HIGH = 44, 26, 380, 200  # of the plotting area, in the units of a drawing of 440 by 270
 
 
@@ -27,7 +27,7 @@ def arena_page(table: Standings, of: str) -> str:
     body = render(
         "arena",
         "body",
-        answer=_answer(table),
+        answer=compare_headline(table).text,
         header=["method", header[1], "p best", ""],
         ranking=_ranking(table, rows),
         legend=LEGEND,
@@ -38,19 +38,6 @@ def arena_page(table: Standings, of: str) -> str:
         agreement=_agreement(table),
     )
     return page(f"Which explanation can be trusted for {of}?", body, script_of="sorting")
-
-
-def _answer(table: Standings) -> str:
-    """Who comes closest to the oracle, and who cannot be told apart from it, in one sentence."""
-    ranked = [s for s in table.standings if s.share is not None and s.method not in LINE]
-    if not ranked:
-        return "No method is ranked: no metric tells the oracle from chance on these inputs."
-    best = ranked[0]
-    alike = [s.method for s in ranked[1:] if s.p_best is not None and s.p_best >= 1 - table.level]
-    some = ", ".join(alike[:ALIKE]) + (f" and {len(alike) - ALIKE} more" if len(alike) > ALIKE else "")
-    assert best.share is not None
-    first = f"Closest to the oracle comes {best.method}: {fix(best.share.value, 2)} of the way from random (0) to it (1)"
-    return f"{first}; these inputs cannot tell {some} from it." if alike else f"{first}."
 
 
 def _ranking(table: Standings, rows: list[list[str]]) -> list[list[str | Bar | None]]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from accredit.explanation.citations import Citations
+from accredit.views.language.headlines import headline
 from accredit.views.pages.document import page
 from accredit.views.pages.engine import render
-from accredit.views.terminal.citations_text import MARKS, evidence, headline, promise, verdict
+from accredit.views.terminal.citations_text import MARKS, evidence, promise, verdict
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -25,7 +26,7 @@ def verdict_block(found: Citations) -> Markup:
 
 def _judged(found: Citations) -> dict[str, Any]:
     return {
-        "headline": headline(found),
+        "headline": headline(found).text,
         "sentences": [
             (found.text_of(each), each.verdict.name.lower(), each.cited, MARKS[each.verdict], number)
             for number, each in enumerate(found, 1)
@@ -36,9 +37,19 @@ def _judged(found: Citations) -> dict[str, Any]:
     }
 
 
-def _passages(found: Citations) -> list[tuple[int, str, bool]]:
-    """Each passage with its number, and whether a sentence cites it."""
-    return [(i + 1, text, any(i in each.cited for each in found)) for i, text in enumerate(found.passages)]
+def _passages(found: Citations) -> list[tuple[int, list[tuple[str, bool]], bool]]:
+    """Each passage with its number, its text in pieces that are quoted or not, and whether a sentence cites it."""
+    return [(i + 1, _pieces(found, i), any(i in each.cited for each in found)) for i in range(len(found.passages))]
+
+
+def _pieces(found: Citations, passage: int) -> list[tuple[str, bool]]:
+    text, at, pieces = found.passages[passage], 0, list[tuple[str, bool]]()
+    quotes = {(one.start, one.stop) for each in found for one in each.quotes if one.passage == passage}
+    for start, stop in sorted(quotes):
+        if start >= at:
+            pieces += [(text[at:start], False), (text[start:stop], True)]
+            at = stop
+    return [piece for piece in [*pieces, (text[at:], False)] if piece[0]]
 
 
 def citations_page(found: Citations) -> str:

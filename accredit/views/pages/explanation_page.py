@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -11,18 +10,19 @@ from accredit.checks.json_data import round_off
 from accredit.core import AXIOMS, Attribution, NoteKind
 from accredit.explanation.result import WHOLE, Explanation
 from accredit.models.encoded import visible
+from accredit.views.language.answer_words import payoff_words, player_noun
+from accredit.views.language.headlines import SAID_FIRST, plural, sigmoid
+from accredit.views.language.headlines import headline as first_sentence
 from accredit.views.language.largest import Step, climb, largest
-from accredit.views.language.notation import mark
-from accredit.views.language.numbers import column, percent, unnoticed
+from accredit.views.language.numbers import column, percent
 from accredit.views.language.palette import LEVELS
-from accredit.views.language.phrases import ALL, duration, error_bars, leaders, place_name, speak, title, without_folders
+from accredit.views.language.phrases import ALL, duration, error_bars, speak, title, without_folders
 from accredit.views.pages.answer_page import answer_blocks
 from accredit.views.pages.answer_page import headline as answer_headline
 from accredit.views.pages.engine import render
 from accredit.views.pages.flow_drawing import flow_svg, left_out
 from accredit.views.pages.parts import step_bar
 from accredit.views.pages.token_strips import Drawer, Live
-from accredit.views.terminal.answer_text import payoff_words
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 # From the base value to the output: what each player adds to the sum, in the order in which the text is read.
 
-SAID_FIRST = (NoteKind.NOTHING_KNOWN, NoteKind.NOTHING_EARNED)  # notes that are the answer
 STEPS = 16  # players that are steps of their own; of more, those of largest credit, and the others together
 
 
@@ -61,11 +60,19 @@ def running_sum(explanation: Explanation, names: dict[str, str]) -> Markup | Non
         "running",
         "running",
         lines=lines,
-        base=first,
-        end=last,
+        base=_with_chance(explanation, first, base),
+        end=_with_chance(explanation, last, end),
         payoff=f"{explanation.payoff} of {explanation.target}",
         method=title(method),
+        player=player_noun(explanation),
+        players=plural(player_noun(explanation)),
+        whole="picture" if explanation.picture else "text",
     )
+
+
+def _with_chance(explanation: Explanation, written: str, score: float) -> str:
+    """A payoff, and the probability that it stands for."""
+    return f"{written} ({percent(sigmoid(score), 1)})" if explanation.payoff == "log-odds" else written
 
 
 def _steps(result: Attribution, base: float, names: dict[str, str]) -> list[Step]:
@@ -133,7 +140,7 @@ def _intro(explanation: Explanation) -> Markup:
     return render(
         "explanation",
         "intro",
-        answer=_answer(explanation),
+        answer=first_sentence(explanation).text,
         several=several + " of two texts" * (explanation.pair is not None),
         payoff=_payoff(explanation),
         target=_ask(explanation),
@@ -141,26 +148,6 @@ def _intro(explanation: Explanation) -> Markup:
         cost=duration(took) if took else "",
         model=without_folders(str(explanation.provenance.get("model") or "")),
     )
-
-
-def _answer(explanation: Explanation) -> str:
-    """What raises the output most and what lowers it most, by the first method that can tell which way."""
-    signed = [result for method, result in explanation if method not in explanation.unsigned]
-    for note in explanation.notes:
-        if note.kind in SAID_FIRST:
-            return note.text
-    if not signed:
-        return ""
-    if (largest := float(abs(signed[0].credit).max(initial=0.0))) <= unnoticed(signed[0]):
-        said = f"no credit is larger than {round_off(largest, 1)}" if largest else "all credit is 0"
-        return f"Nothing stands out: {said}."
-    if explanation.said is not None:
-        most = "earned most of it" if (signed[0].total or 0) > 0 else "speaks for it most"
-        return leaders(signed[0], most, "speaks against it most", quoted=True)
-    if explanation.picture is not None:
-        named = replace(signed[0], players=tuple(place_name(player) for player in signed[0].players))
-        return leaders(named, "raises it most", "lowers it most")
-    return leaders(signed[0], "raises it most", "lowers it most", quoted=True)
 
 
 def _payoff(explanation: Explanation) -> str:
@@ -195,15 +182,16 @@ def _flow(explanation: Explanation, many: bool) -> Markup:
         whole=round_off(flow.value),
         method=title(flow.method),
         left_out=left_out(flow),
-        notes=[str(note) for note in flow.notes],
+        verdict=" ".join(note.text for note in flow.notes if note.kind is NoteKind.NOT_UNIQUE),
+        notes=[str(note) for note in flow.notes if note.kind is not NoteKind.NOT_UNIQUE],
     )
 
 
 class Trusted(NamedTuple):
-    """What one method claims: each axiom's letter and how strictly it holds, what is left over, what is known of its error."""
+    """What one method claims: how strictly each axiom holds, what is left over, what is known of its error."""
 
     method: str
-    claims: list[tuple[str, str]]
+    claims: list[str]
     unshared: str
     error_bars: str
 
@@ -211,14 +199,14 @@ class Trusted(NamedTuple):
 def _trust(explanation: Explanation) -> Markup:
     rows = []
     for method, result in explanation:
-        holds = [(axiom, result.claim(axiom).holds) for axiom in AXIOMS]
-        rows.append(Trusted(title(method), [(mark(*each), each[1]) for each in holds], _left(result), error_bars(result)))
+        holds = [str(result.claim(axiom).holds) for axiom in AXIOMS]
+        rows.append(Trusted(title(method), holds, _left(result), error_bars(result)))
     reasons = [(title(method), _reasons(result)) for method, result in explanation]
     return render("explanation", "trust", axioms=list(AXIOMS), rows=rows, reasons=reasons)
 
 
 def _left(result: Attribution) -> str:
-    """What is credited to nobody; what summing numbers leaves behind is nothing."""
+    """What is left over; what summing numbers leaves behind is nothing."""
     if result.unshared is None or result.total is None:
         return "—"
     return round_off(result.unshared, 2) if abs(result.unshared) > result.rounding else "0"
@@ -227,7 +215,7 @@ def _left(result: Attribution) -> str:
 def _reasons(result: Attribution) -> list[tuple[str, str]]:
     facts = [(f"{c.axiom}: {c.holds}", c.because) for c in result.claims]
     if result.baseline is not None:
-        facts.append(("nobody earns", f"{round_off(result.baseline)}, which is not shared"))
+        facts.append(("with nothing there", f"{round_off(result.baseline)}, which is not shared"))
     if result.interval_because:
         facts.append(("error bars", result.interval_because))
     if result.stopped:
@@ -248,5 +236,6 @@ def _short(value: object) -> str:
 def _footer(explanation: Explanation) -> Markup:
     kept = explanation.provenance.items()
     facts = [f"{k.replace('_', ' ')} {without_folders(_short(v))}" for k, v in kept if k != "command" and v not in (None, "")]
-    command = without_folders(str(explanation.provenance.get("command") or ""))
-    return render("explanation", "footer", facts=facts, command=command)
+    typed = str(explanation.provenance.get("command") or "")
+    command = without_folders(typed)
+    return render("explanation", "footer", facts=facts, command=command, cut=command != typed)

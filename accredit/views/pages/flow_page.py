@@ -12,7 +12,9 @@ from accredit.checks.json_data import round_off
 from accredit.core import Attribution, FloatArray, NoteKind
 from accredit.explanation.flows import on_the_mask
 from accredit.explanation.result import FlowPicture
-from accredit.views.language.numbers import BRIEF, brief, column, part_of, percent, ranges
+from accredit.views.language.flow_words import edge_name, range_words
+from accredit.views.language.headlines import flow_headline
+from accredit.views.language.numbers import BRIEF, brief, column, percent, ranges
 from accredit.views.language.palette import level
 from accredit.views.language.phrases import layer_word, sentence
 from accredit.views.pages.document import page
@@ -23,15 +25,22 @@ from accredit.views.pages.parts import Bar, bar, claims_table
 if TYPE_CHECKING:
     from markupsafe import Markup
 
+    from accredit.flow.graph import Graph, GraphFlow
+    from accredit.flow.optima import Ranges
+
+DrawnEdge = tuple[str, float, float]  # name, flow, capacity
+DrawnRange = tuple[str, str, float, float]  # the least and the most over all optimal flows, in words and in numbers
+
 COLLAPSED = 0.5  # share of pairs from which the reader is warned
+WIDE = 1e-6  # of the whole flow: a range that is not rounding
 ROWS = 40  # tokens with a row of their own; the others are listed
-REACHED = "Both ends are reached by some max flow."
-BOUNDS = "No max flow leaves these bounds; they may be wide."
+REACHED = "Both ends are reached by some maximum flow."
+BOUNDS = "No maximum flow leaves these bounds; they may be wide."
 
 
 RULES = {
-    "barrier": "of all max flows, the one in the middle: it keeps away from empty and from full edges",
-    "l2": "of all max flows, the one spread most evenly: the least sum of squares",
+    "barrier": "of all maximum flows, the one in the middle: it keeps away from empty and from full edges",
+    "l2": "of all maximum flows, the one spread most evenly: the least sum of squares",
     "shapley": "each token’s average share of what still flows while others are blocked: paths are chosen anew each time",
 }
 
@@ -66,9 +75,9 @@ def flow_body(
     return render(
         "flow",
         "body",
-        answer=_answer(credit, drawing.value, where),
+        answer=flow_headline(credit, drawing.value, where, flows).text,
         asked=f"Rule: {rule}, {RULES[rule]}.{f' {chosen}.' if chosen else ''}",
-        doubts=[*doubts, *[("Collapse.", collapse)] * bool(collapse)],
+        doubts=[*doubts, *[("The layers matter little.", collapse)] * bool(collapse)],
         whole=round_off(drawing.value),
         rule=rule,
         drawing=flow_svg(drawing),
@@ -76,22 +85,14 @@ def flow_body(
         lines=[*(note.text for note in beside if note.kind is not NoteKind.WARNING), *(note.text for note in lines)],
         where=where,
         strip=_strip(credit, tokens),
+        open=flows is not None and bool((flows[:, 1] - flows[:, 0]).max() > WIDE * drawing.value),
         ends="" if flows is None else REACHED if layer in (0, drawing.layers) else BOUNDS,
-        header=["token", "credit", *["mask alone"] * mask, *["over all max flows"] * (flows is not None), ""],
+        header=["token", "credit", *["mask alone"] * mask, *["over all maximum flows"] * (flows is not None), ""],
         rows=_rows(credit, flows, order[:ROWS]),
         rest_of=_rest(credit, order[ROWS:]),
         claims=claims_table(credit),
         mask=mask,
     )
-
-
-def _answer(credit: Attribution, whole: float, where: str) -> str:
-    """Where most of the flow goes, in one sentence."""
-    top = credit.top(1)
-    if not whole > 0:
-        return "Nothing flows: no path of positive weights leads from the output to the input."
-    most, all_of_it = part_of(float(top.credit[0]), whole)
-    return f"“{top.players[0]}” carries most at the {where}: {most} of {all_of_it}."
 
 
 def flow_page(text: str, body: Markup) -> str:
@@ -148,14 +149,18 @@ def _rest(credit: Attribution, places: Sequence[int]) -> tuple[str, list[str]] |
 def edges_page(
     of: str,
     said: str,
-    edges: Sequence[tuple[str, float, float]],
+    edges: Sequence[DrawnEdge],
     notes: Sequence[str] = (),
-    ranges: Sequence[tuple[str, str, float, float]] | None = None,
+    ranges: Sequence[DrawnRange] | None = None,
 ) -> str:
-    """What was found in the graph `of`, and every edge as (name, flow, capacity) with a bar of its flow.
+    """What was found in the graph `of`, as one file."""
+    return page(f"What flows through {of}?", edges_body(said, edges, notes, ranges), script_of="sorting")
 
-    `ranges` are the least and the most over all optimal flows, in words and in numbers; the bar then has whiskers.
-    """
+
+def edges_body(
+    said: str, edges: Sequence[DrawnEdge], notes: Sequence[str] = (), ranges: Sequence[DrawnRange] | None = None
+) -> Markup:
+    """What was found in a graph, and every edge with a bar of its flow; where ranges are known, the bar has whiskers."""
     found, _, proof = said.partition("; ")
     reach = [(flow, flow) for _, flow, _ in edges] if ranges is None else [(low, high) for *_, low, high in ranges]
     finite = [x for (_, flow, _), pair in zip(edges, reach, strict=True) for x in (flow, *pair) if abs(x) < float("inf")]
@@ -166,8 +171,17 @@ def edges_page(
         for e, ((name, flow, _), a, b, (low, high)) in enumerate(zip(edges, flows, rooms, reach, strict=True))
     ]
     header = ["edge", "flow", "capacity", *(["least", "most"] if ranges is not None else []), ""]
-    body = render("edges", "body", said=sentence(found), proof=sentence(proof), notes=notes, header=header, rows=rows)
-    return page(f"What flows through {of}?", body, script_of="sorting")
+    return render("edges", "body", said=sentence(found), proof=sentence(proof), notes=notes, header=header, rows=rows)
+
+
+def draw_edges(
+    graph: Graph, found: GraphFlow, known: Ranges | None, most: int | None = None
+) -> tuple[list[DrawnEdge], list[DrawnRange] | None]:
+    """Edges of a flow with their ranges, in the order of the graph: all of them, or those of the largest flows."""
+    order = np.argsort(-np.abs(found.edges), kind="stable")[:most]
+    places = np.sort(order).tolist()
+    drawn = [(edge_name(graph, e), float(found.edges[e]), float(graph.capacity[e])) for e in places]
+    return drawn, None if known is None else [(*range_words(known, e), *known.bounds[e].tolist()) for e in places]
 
 
 def _rooms(capacities: Sequence[float]) -> list[str]:

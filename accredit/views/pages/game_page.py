@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from accredit.values.report import GameReport
+from accredit.views.language.headlines import headline
 from accredit.views.language.numbers import BRIEF, column
-from accredit.views.language.phrases import leaders, together
+from accredit.views.language.phrases import together
 from accredit.views.pages.engine import render
 from accredit.views.pages.parts import attribution_table, claims_table, heat
 
@@ -20,7 +21,7 @@ def game_body(report: GameReport) -> Markup:
     return render(
         "game",
         "body",
-        answer=leaders(report.values),
+        answer=headline(report).text,
         reading=report.reading,
         values=attribution_table(report.values, sorts=True),
         claims=claims_table(report.values),

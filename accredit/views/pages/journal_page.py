@@ -9,14 +9,14 @@ import numpy as np
 
 from accredit.core import Attribution
 from accredit.training_data.suspects import suspects
+from accredit.views.language.headlines import labels_headline
 from accredit.views.language.numbers import brief, column, ranges
-from accredit.views.language.phrases import interval_word, sentence, share, speak
+from accredit.views.language.phrases import in_words, interval_word, sentence, speak
 from accredit.views.pages.document import page
 from accredit.views.pages.engine import render
 from accredit.views.pages.labels_page import labels_body
 from accredit.views.pages.parts import Bar, Who, bar, bounds, claims_table, heat, span
 from accredit.views.pages.valuation_page import curves_svg, harm_of
-from accredit.views.terminal.labels_text import state
 from accredit.views.terminal.valuation_text import WORTH, harm_words, leaders_words, linear_words
 
 if TYPE_CHECKING:
@@ -77,7 +77,11 @@ def _answer(watched: WatchedRun) -> str:
     said = []
     if watched.labels is not None:
         count = len(watched.labels.suspects)
-        said.append(f"{count:,} of {len(watched.labels.names):,} labels are suspect." if count else f"{state(watched.labels)}.")
+        said.append(
+            f"{count:,} of {len(watched.labels.names):,} labels are suspect."
+            if count
+            else sentence(labels_headline(watched.labels).text)
+        )
     if watched.values is not None and not watched.provisional:
         said.append(leaders_words(watched.values, watched.harmful))
     return " ".join(said)
@@ -144,7 +148,7 @@ def _ranking(watched: WatchedRun, values: Attribution, known: Mapping[str, Who])
     ranged = values.interval is not None
     number = "difference" if watched.provisional else WORTH
     return {
-        "heading": f"{speak(values.method)}: {share(values)}",
+        "heading": f"{speak(values.method)}: {in_words(values)}",
         "header": ["group" if watched.known.groups is not None else "row", number, *[interval_word(values)] * ranged, ""],
         "rows": rows,
         "kind": "bars ranking sortable searchable",

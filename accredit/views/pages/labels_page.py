@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 
 from accredit.labels.result import WrongLabels
 from accredit.training_data.suspects import suspects
+from accredit.views.language.headlines import labels_headline
+from accredit.views.language.phrases import counted
 from accredit.views.pages.engine import render
 from accredit.views.pages.parts import Who
-from accredit.views.terminal.labels_text import CANNOT, QUESTION, agrees, evidence, state
+from accredit.views.terminal.labels_text import CANNOT, QUESTION, agrees, evidence
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -19,15 +21,18 @@ def labels_body(found: WrongLabels | None, unanswered: str = "") -> Markup:
     if found is None:
         return render("labels", "unanswered", question=QUESTION, why=unanswered)
     odd = found.oddities
+    differing = [pair for pair in odd.duplicates if pair in set(odd.contradictions)]
+    alike = [pair for pair in odd.duplicates if pair not in set(odd.contradictions)]
 
     def row(i: int) -> Who:
-        return Who(found.names[i], found.given[i], found.excerpts.get(found.names[i], ""))
+        name, label = found.odd_row(i)
+        return Who(name, label, found.excerpts.get(name, ""))
 
     return render(
         "labels",
         "body",
         question=QUESTION,
-        verdict=state(found),
+        verdict=labels_headline(found).text,
         silent=not found.suspects,
         evidence=evidence(found),
         cannot=CANNOT,
@@ -37,7 +42,10 @@ def labels_body(found: WrongLabels | None, unanswered: str = "") -> Markup:
             (a.name, f"{a.labels:,}", f"{a.rate:.1%}", f"{a.low:.0%} to {a.high:.0%}", agrees(a)) for a in found.annotators
         ],
         tried=[(e.score, f"{e.area:.3f}") for e in found.evidence],
-        pairs=[(row(i), row(j), found.given[i] != found.given[j]) for i, j in odd.duplicates],
+        pairs=[
+            (f"{counted(len(listed), 'pair')} of near-duplicates {words}", [(row(i), row(j)) for i, j in listed])
+            for words, listed in (("with two labels: one is likely wrong", differing), ("with one label", alike))
+        ],
         outliers=[row(i) for i in odd.outliers],
         notes=list(found.notes),
     )

@@ -11,7 +11,7 @@ from accredit.core import Attribution, FloatArray, Interactions
 from accredit.views.language.largest import Step
 from accredit.views.language.numbers import column, ranges
 from accredit.views.language.palette import level
-from accredit.views.language.phrases import credit_word, interval_word, share, speak
+from accredit.views.language.phrases import credit_word, in_words, interval_word, speak
 from accredit.views.pages.engine import render
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ def attribution_table(
     return render(
         "parts",
         "attribution",
-        heading=f"{speak(result.method)}: {share(result)}",
+        heading=f"{speak(result.method)}: {in_words(result)}",
         header=named,
         rows=rows,
         notes=notes,

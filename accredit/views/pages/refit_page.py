@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from accredit.explanation.refits import RefitExplanation
+from accredit.views.language.headlines import headline
 from accredit.views.language.phrases import sentence
 from accredit.views.pages.engine import render
 from accredit.views.pages.parts import claims_table
@@ -13,7 +14,7 @@ from accredit.views.terminal.table_text import asked, facts
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-from accredit.views.terminal.refit_text import header, headline, lines_of
+from accredit.views.terminal.refit_text import header, lines_of
 
 QUESTION = "Which columns matter, whatever the sample?"
 
@@ -23,7 +24,7 @@ def refit_body(found: RefitExplanation) -> Markup:
     return render(
         "refits",
         "body",
-        answer=headline(found),
+        answer=headline(found).text,
         asked=sentence(asked(found.table)),
         header=header(found),
         lines=[cells for cells, _ in lines_of(found)],

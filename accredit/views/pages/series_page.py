@@ -10,6 +10,7 @@ import numpy as np
 from accredit.checks.json_data import round_off
 from accredit.core import Attribution, FloatArray
 from accredit.series.result import SeriesExplanation
+from accredit.views.language.headlines import headline
 from accredit.views.language.numbers import brief
 from accredit.views.language.palette import level
 from accredit.views.language.phrases import sentence
@@ -20,9 +21,9 @@ from accredit.views.terminal.table_text import asked, facts
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-from accredit.views.terminal.series_text import headline, name_in
+from accredit.views.terminal.series_text import name_in
 
-QUESTION = "Which parts of the series earned the output?"
+QUESTION = "Which parts of the series led to this output?"
 PAGE_SERIES = 50  # that a page draws
 LINES = 15  # players of a series that are listed
 WIDTH, HEIGHT, GAP = 600, 64, 8  # of a channel's drawing
@@ -54,7 +55,7 @@ def series_body(explanation: SeriesExplanation) -> Markup:
     return render(
         "series",
         "body",
-        answer=headline(explanation),
+        answer=headline(explanation).text,
         asked=sentence(asked(explanation.table)),
         overall=attribution_table(explanation.importance().ranked()[:LINES], header=("part", "mean |credit|"), signed=False)
         if several

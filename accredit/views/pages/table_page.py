@@ -9,14 +9,24 @@ import numpy as np
 from accredit.checks.json_data import round_off
 from accredit.core import FloatArray, IntArray
 from accredit.rows.result import TableExplanation
+from accredit.views.language.headlines import headline
 from accredit.views.language.numbers import BRIEF, brief, column
 from accredit.views.language.palette import VALUE_STEPS
-from accredit.views.language.phrases import chance, interactions_headline, row_id, row_name, sentence, together, unit
+from accredit.views.language.phrases import (
+    chance,
+    interactions_headline,
+    row_id,
+    row_name,
+    row_number,
+    sentence,
+    together,
+    unit,
+)
 from accredit.views.language.swarms import ranks, swarm_heights, value_range
 from accredit.views.pages.engine import render
 from accredit.views.pages.interactions_page import left_out, pair_heat
 from accredit.views.pages.parts import STEP_WIDTH, attribution_table, claims_table, step_bar, step_mark
-from accredit.views.terminal.table_text import PAIRS, SIZE, SIZE_OF_ALL, asked, facts, headline, shown, steps, with_chance
+from accredit.views.terminal.table_text import PAIRS, SIZE, SIZE_OF_ALL, asked, facts, shown, steps, with_chance
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -56,14 +66,22 @@ class Listed(NamedTuple):
     most: str
 
 
-def table_body(explanation: TableExplanation, about: tuple[str, ...] = (), live: bool = False) -> Markup:
-    """The whole answer; `about` says where the model came from. A page that is `live` asks for the steps of a row later."""
-    several, rows = len(explanation) > 1, range(len(explanation))
+def table_body(
+    explanation: TableExplanation,
+    about: tuple[str, ...] = (),
+    live: bool = False,
+    first: TableExplanation | None = None,
+    pages: int = 1,
+) -> Markup:
+    """The whole answer; `about` says where the model came from. A page that is `live` asks for the steps of a row later. Of a
+    table whose rows are explained page by page, `explanation` holds some of all rows, and `first` the first of `pages`."""
+    listing = explanation if first is None else first
+    several, rows = len(explanation) > 1, range(len(listing))
     kept, held = rows if live else rows[:PAGE_ROWS], rows[:1] if live else rows[:PAGE_ROWS]
     return render(
         "table",
         "body",
-        answer=headline(explanation),
+        answer=headline(explanation).text,
         asked=sentence(asked(explanation)),
         about=list(about),
         facts=[sentence(fact) for fact in facts(explanation)],
@@ -72,14 +90,14 @@ def table_body(explanation: TableExplanation, about: tuple[str, ...] = (), live:
         swarms=_swarms(explanation) if several else [],
         shades=[f"v{step + 1}" for step in range(VALUE_STEPS)],
         of=f"the {unit(explanation)} of “{explanation.target}”" if len(explanation.outputs) > 1 else "the prediction",
-        unit=unit(explanation),
+        unit=_scale_word(explanation),
         ends=_scale(-_reach(explanation), _reach(explanation)) if several else [],
         drawn=min(POINTS, len(explanation)),
         count=len(explanation),
-        output="probability" if chance(explanation, 0) else "output",
-        listed=_list(explanation, kept) if several else [],
-        steps=[row_body(explanation, r) for r in held],
-        more=len(explanation) - len(kept),
+        listed=rows_list(listing, kept) if several else "",
+        pages=[(number, f"{number * len(listing) + 1:,}") for number in range(pages)] if pages > 1 else [],
+        steps=[row_body(listing, r) for r in held],
+        more=len(listing) - len(kept),
         claims=claims_table(explanation.row(0)),
         pairs=_pairs(explanation, several),
         others=[_other(one) for one in explanation.by_other_methods.values()],
@@ -91,7 +109,7 @@ def _other(explanation: TableExplanation) -> dict[str, object]:
     shown_credit = _overall(explanation) if len(explanation) > 1 else attribution_table(explanation.row(0).ranked())
     return {
         "asked": sentence(asked(explanation)),
-        "answer": sentence(headline(explanation)),
+        "answer": headline(explanation).text,
         "credit": shown_credit,
         "facts": [sentence(fact) for fact in facts(explanation)],
         "claims": claims_table(explanation.row(0)),
@@ -120,13 +138,19 @@ def _reach(explanation: TableExplanation) -> float:
     return float(np.abs(explanation.credit[_some(len(explanation))][:, order, explanation.place()]).max()) or 1.0
 
 
+def _scale_word(explanation: TableExplanation) -> str:
+    """What the numbers of an axis are."""
+    return "units of the prediction" if unit(explanation) == "value" else unit(explanation)
+
+
 def _scale(low: float, high: float) -> list[str]:
     """The numbers below an axis: its ends and its middle."""
     return column([low, (low + high) / 2, high], digits=3)
 
 
-def row_body(explanation: TableExplanation, row: int) -> Markup:
-    """One row from the base value to the output, column by column, the largest credit first."""
+def row_body(explanation: TableExplanation, row: int, place: int | None = None) -> Markup:
+    """One row from the base value to the output, column by column, the largest credit first; `place` is where it is in the
+    whole table, if that is another one."""
     k, found = explanation.place(), steps(explanation, row)
     base, output = float(explanation.base[k]), float(explanation.prediction[row, k])
     ends = [base, output, *(s.end for s in found)]
@@ -138,10 +162,10 @@ def row_body(explanation: TableExplanation, row: int) -> Markup:
     return render(
         "table",
         "row",
-        place=row,
+        place=row if place is None else place,
         name=row_name(explanation, row).replace("row", "Row", 1),
         target=explanation.target if explanation.target == "prediction" else f"“{explanation.target}”",
-        unit=unit(explanation),
+        unit=_scale_word(explanation),
         base=with_chance(explanation, None, first),
         output=with_chance(explanation, row, last),
         numbers=(first, last),
@@ -153,19 +177,22 @@ def row_body(explanation: TableExplanation, row: int) -> Markup:
     )
 
 
-def _list(explanation: TableExplanation, rows: range) -> list[Listed]:
+def rows_list(explanation: TableExplanation, rows: range, first: int = 0) -> Markup:
+    """Rows to pick from; `first` is the place of the first one in the whole table."""
     scores = column(explanation.prediction[rows, explanation.place()].tolist())
     outputs = [chance(explanation, row) or score for row, score in zip(rows, scores, strict=True)]
-    return [_read_list(explanation, row, output) for row, output in zip(rows, outputs, strict=True)]
+    listed = [_read_list(explanation, row, output, first) for row, output in zip(rows, outputs, strict=True)]
+    return render("table", "listed", rows=listed, output="probability" if chance(explanation, 0) else "output")
 
 
-def _read_list(explanation: TableExplanation, row: int, output: str) -> Listed:
+def _read_list(explanation: TableExplanation, row: int, output: str, first: int) -> Listed:
     credit = explanation.credit[row, :, explanation.place()]
     largest = np.argsort(-np.abs(credit), kind="stable")[:NAMED].tolist()
     most = ", ".join(
         f"{explanation.players[i]} {shown(explanation.values[i][row])}: {brief(float(credit[i]))}" for i in largest
     )
-    return Listed(row, f"{row + 1}" + f" ({row_id(explanation, row)})" * bool(row_id(explanation, row)), output, most)
+    known = row_id(explanation, row)
+    return Listed(first + row, row_number(explanation, row) + f" ({known})" * bool(known), output, most)
 
 
 def _pairs(explanation: TableExplanation, several: bool) -> dict[str, object] | None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from accredit.core import Attribution
 from accredit.explanation.result import Explanation
+from accredit.views.language.answer_words import player_noun
 from accredit.views.language.numbers import brief, column, rounding, unnoticed
 from accredit.views.language.palette import level
 from accredit.views.language.phrases import costs, direction, in_words, place_name, title
@@ -211,7 +212,8 @@ class Drawer:
         rows = [(self.called[player], [self._cell(s, player, plain) for s in self.scales.values()]) for player in self.everyone]
         names = [title(method) for method in self.scales]
         parts = [(k, rows[k : k + PIECE]) for k in range(0, len(rows), PIECE if plain else len(rows) or 1)]
-        return render("explanation", "numbers", methods=names, parts=parts, count=len(rows), plain=plain, live=self.live)
+        facts = {"methods": names, "parts": parts, "count": len(rows), "plain": plain, "live": self.live}
+        return render("explanation", "numbers", **facts, player=player_noun(self.explanation))
 
     def _cell(self, scale: _Scale, player: str, plain: bool) -> Cell:
         """A number with its bar; in a long table, one that is only coloured."""

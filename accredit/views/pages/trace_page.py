@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from accredit.influence.trace import Trace
+from accredit.views.language.headlines import trace_headline
 from accredit.views.language.numbers import column
 from accredit.views.language.phrases import sentence
 from accredit.views.language.printable import excerpt
 from accredit.views.pages.document import page
 from accredit.views.pages.engine import render
 from accredit.views.pages.parts import Bar, Who, bar
-from accredit.views.terminal.trace_text import CANNOT, TEXT, ends_of, gradient, headline, left_out, word_ranks, words_alone
+from accredit.views.terminal.trace_text import CANNOT, TEXT, ends_of, gradient, left_out, word_ranks, words_alone
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -47,7 +48,7 @@ def trace_body(found: Trace, shown: int = 10) -> Markup:
         "trace",
         "body",
         answer=answer(found),
-        headline=headline(found),
+        headline=trace_headline(found).text,
         words=words_alone(found),
         count=f"{len(found.texts):,}",
         towards=[line(i) for i in towards],

@@ -9,6 +9,7 @@ from accredit.checks.json_data import round_off
 from accredit.evaluate.data import Curve
 from accredit.training_data.report import DataReport, Valuation
 from accredit.training_data.suspects import Harmful, Sureness
+from accredit.views.language.headlines import labels_headline
 from accredit.views.language.numbers import BRIEF, column
 from accredit.views.language.phrases import sentence
 from accredit.views.language.printable import excerpt
@@ -16,7 +17,6 @@ from accredit.views.pages.document import page
 from accredit.views.pages.engine import render
 from accredit.views.pages.labels_page import labels_body
 from accredit.views.pages.parts import Who, attribution_table, claims_table
-from accredit.views.terminal.labels_text import state
 from accredit.views.terminal.valuation_text import (
     PURCHASES,
     QUESTION,
@@ -62,7 +62,11 @@ def _answer(report: DataReport) -> str:
     said = []
     if report.labels is not None:
         count = len(report.labels.suspects)
-        said.append(f"{count:,} of {len(report.labels.names):,} labels are suspect." if count else f"{state(report.labels)}.")
+        said.append(
+            f"{count:,} of {len(report.labels.names):,} labels are suspect."
+            if count
+            else sentence(labels_headline(report.labels).text)
+        )
     if report.worth is not None:
         said.append(leaders_words(report.worth.values, report.worth.harmful))
     return " ".join(said)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import ceil, log10
-from textwrap import wrap
 
 from accredit.arena.contest import METRICS, ORACLE, RANDOM
 from accredit.arena.standings import UNITS_ONLY, Standings
 from accredit.checks.json_data import round_off
 from accredit.core import Estimate
+from accredit.views.language.headlines import compare_headline
 from accredit.views.language.notation import LEGEND, letters
 from accredit.views.language.numbers import estimate, fix, percent
-from accredit.views.language.printable import printable
 from accredit.views.terminal.columns import table as aligned
+from accredit.views.terminal.screen import WIDTH, clip, screen
 
 FEW = 10  # inputs, below which intervals are rough
 KINDS = 3  # of problems that are listed, each with its first row
@@ -155,28 +155,28 @@ def seconds_text(table: Standings) -> str:
     return "milliseconds per explanation: " + ", ".join(timed)
 
 
-def text_table(table: Standings, width: int | None = None) -> str:
-    """The tables for a terminal: the ranking, then metric by metric; columns and notes folded to `width`, if given."""
+def text_table(table: Standings, more: bool = True) -> str:
+    """The verdict, the ranking; then, on request, metric by metric and how it was measured."""
     header, rows = header_of(table), rows_of(table)
     first, last = 3, 3 + len(measure(table))  # columns of metrics
-    short = ["method", f"share, {percent(table.level)} interval", "p best", "passes", "claims"]
-    lines = aligned(short, [[*row[:first], *row[last:]] for row in rows])
-    for columns in _fold([header, *rows], range(first, last), width):
+    brief = ["method", f"share, {percent(table.level)} interval", "p best", "passes", "claims"]
+    lines = ["", *clip(aligned(brief, [[*row[:first], *row[last:]] for row in rows]))]
+    metrics = []
+    for columns in _fold([header, *rows], range(first, last)):
         picked = [[row[0], *(row[c] for c in columns)] for row in (header, *rows)]
-        lines += ["", *aligned(picked[0], picked[1:])]
-    lines.append("")
-    for note in map(printable, [*notes_of(table), f"claims: {LEGEND}."]):
-        lines += wrap(note, width, subsequent_indent="  ") if width else [note]
-    return "\n".join(lines)
+        metrics += ["", *aligned(picked[0], picked[1:])]
+    rough = [f"With {table.rows} input{'s' * (table.rows != 1)} the intervals are rough."] * (table.rows < FEW)
+    told = ["", *notes_of(table), f"claims: {LEGEND}."]
+    return screen(compare_headline(table).text, [*lines, *metrics], told, more, [] if more else [*rough, *failures_of(table)])
 
 
-def _fold(rows: Sequence[Sequence[str]], columns: Iterable[int], width: int | None) -> list[list[int]]:
+def _fold(rows: Sequence[Sequence[str]], columns: Iterable[int], width: int = WIDTH) -> list[list[int]]:
     """Columns in blocks that, beside the first column, are no wider than `width`."""
     blocks: list[list[int]] = []
     used = 0
     for column in columns:
         wide = 2 + max(len(row[column]) for row in rows)
-        if not blocks or (width is not None and used + wide > width):
+        if not blocks or used + wide > width:
             blocks.append([])
             used = max(len(row[0]) for row in rows)
         blocks[-1].append(column)

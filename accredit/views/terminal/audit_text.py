@@ -1,52 +1,50 @@
-"""An audit on a terminal: one line per check, then what each verdict means and what the check cannot see."""
+"""An audit on a terminal: the verdict, one line per check; then the numbers and what each check cannot see."""
 
 from __future__ import annotations
 
-import textwrap
-
 from accredit.audit.finding import AuditFinding, Findings
 from accredit.checks.json_data import round_off
+from accredit.views.language.headlines import audit_headline
 from accredit.views.language.numbers import BRIEF, estimate, fix, percent
-from accredit.views.language.printable import printable
+from accredit.views.language.printable import printable, width
 from accredit.views.terminal.columns import table
+from accredit.views.terminal.screen import WIDTH, clip, fold, screen
 
 MARKS = {"flagged": "✗", "passes": "✓", "unclear": "?"}
 UNITS = {"share": " points", "nats": " nats", "τ": " τ", "distance": ""}  # of a difference
 RANDOM = "random"  # what a random selector of the same size gets
 HEADER = ["check", "good is", "value", "chance", "excess, 95% interval", RANDOM, "verdict"]
-WIDE = 110  # cells of a line of prose
 ONE = "one input"  # instead of an interval
 
 
-def audit_text(report: Findings) -> str:
-    """The whole audit as lines of text."""
-    lines = [printable(report.subject), *(f"  {printable(note)}" for note in report.notes), ""]
-    lines += table(*table_of(report))
+def audit_text(report: Findings, more: bool = True) -> str:
+    """The verdict, one line per check with what it means; then, on request, numbers and what each check cannot see."""
+    lines = [""]
+    for finding in report:
+        lines += fold(f"{MARKS[finding.verdict]} {finding.name}: {finding.reading}", after="  ")
+    details = ["", report.subject, *report.notes[:1], "", *narrow_table(report)]
     said: set[str] = set()
     for finding in report:
-        lines += ["", f"{MARKS[finding.verdict]} {finding.name}: {finding.reading}"]
-        for label, words in (("asks", finding.asks), ("cannot see", finding.blind), ("also", details_of(finding))):
-            if words and words not in said:
-                lines += _fold(label, words)
+        known = (("asks", finding.asks), ("cannot see", finding.blind), ("also", details_of(finding)))
+        told = [f"{label}: {words}" for label, words in known if words and words not in said]
+        details += ["", f"{finding.name}", *told] if told else []
         said |= {finding.asks, finding.blind}
-    if report.not_run:
-        lines += ["", "not run:"]
-        by_reason: dict[str, list[str]] = {}
-        for name, why in report.not_run.items():
-            by_reason.setdefault(why, []).append(name)
-        lines += [line for why, names in by_reason.items() for line in _fold(", ".join(names), why)]
-    return "\n".join([*lines, "", summary(report)])
+    by_reason: dict[str, list[str]] = {}
+    for name, why in report.not_run.items():
+        by_reason.setdefault(why, []).append(name)
+    details += [f"not run: {', '.join(names)}: {why}" for why, names in by_reason.items()]
+    return screen(audit_headline(report).text, lines, details, more, report.notes[1:])  # the first says what was read
 
 
-def summary(report: Findings) -> str:
-    """The verdict in one line; that several checks pass is not a proof."""
-    if report.conclusion is not None:
-        return printable(str(report.conclusion))
-    where = f" on this {ONE}" if only_one_input(report) else ""
-    if report.flagged:
-        return f"flagged{where}: {'; '.join(report.flagged)}"
-    unclear = [finding.name for finding in report if finding.verdict == "unclear"]
-    return f"nothing flagged{where}" + (f"; unclear: {'; '.join(unclear)}" if unclear else "")
+def narrow_table(report: Findings) -> list[str]:
+    """The numbers in 80 columns: two lines for what does not fit into one."""
+    header, rows = table_of(report)
+    lines = table(header, rows)
+    if max(map(width, lines)) <= WIDTH:
+        return lines
+    first, second = [0, 2, 3, len(header) - 1], [0, 1, *range(4, len(header) - 1)]
+    picked = [[[row[c] for c in columns] for row in (header, *rows)] for columns in (first, second)]
+    return [*clip(table(picked[0][0], picked[0][1:])), "", *clip(table(picked[1][0], picked[1][1:]))]
 
 
 def only_one_input(report: Findings) -> bool:
@@ -84,13 +82,3 @@ def _sign(value: float, unit: str) -> str:
 
 def details_of(finding: AuditFinding) -> str:
     return ", ".join(f"{printable(name)} {round_off(value, BRIEF)}" for name, value in finding.details.items())
-
-
-def _fold(label: str, words: str) -> list[str]:
-    return textwrap.wrap(
-        f"{label}: {printable(words)}",
-        WIDE,
-        initial_indent="    ",
-        subsequent_indent="      ",
-        break_on_hyphens=False,
-    )

@@ -6,10 +6,12 @@ import re
 import textwrap
 
 from accredit.answers.verdicts import Origin
-from accredit.explanation.citations import Citation, Citations, Pass
+from accredit.core import NoteKind
+from accredit.explanation.citations import Citation, Citations, Pass, Quote
+from accredit.views.language.headlines import headline
 from accredit.views.language.numbers import fix, percent
-from accredit.views.language.phrases import counted
 from accredit.views.language.printable import printable, short
+from accredit.views.terminal.screen import screen
 
 LINE = 78  # cells of a line
 QUOTE = 52  # cells of a passage beside its number
@@ -46,13 +48,6 @@ def verdict(citation: Citation) -> str:
     return SAID[citation.verdict].format(by=", or by ".join(groups))
 
 
-def headline(found: Citations) -> str:
-    """How many sentences have which verdict, in one line."""
-    kinds = [(origin, sum(each.verdict is origin for each in found)) for origin in Origin]
-    told = ", ".join(f"{count} {origin.value}" for origin, count in kinds if count)
-    return f"{counted(len(found), 'sentence')} of the answer: {told}."
-
-
 def evidence(found: Citations, citation: Citation) -> list[str]:
     """The passes that show a verdict, one line each."""
     whole, none = citation.whole, citation.none
@@ -65,10 +60,16 @@ def evidence(found: Citations, citation: Citation) -> list[str]:
         left = citation.with_only(set(whole.passages) - set(citation.cited))
         share = citation.necessity
         lost = f", loses {percent(share, 0)}" if share is not None else ""
+        lines += [f"what says it in [{one.passage + 1}]: “{quote(found, one)}”" for one in citation.quotes]
         lines.append(f"without {numbers(citation.cited)} {_said(left)}{lost}")
     elif closest := closest_pass(citation):
         lines.append(f"nearest: with {numbers(closest.passages)} alone {_said(closest)}")
     return lines
+
+
+def quote(found: Citations, one: Quote) -> str:
+    """The words of a quote."""
+    return " ".join(printable(found.passages[one.passage][one.start : one.stop]).split())
 
 
 def closest_pass(citation: Citation) -> Pass | None:
@@ -78,32 +79,44 @@ def closest_pass(citation: Citation) -> Pass | None:
 
 
 def _said(one: Pass) -> str:
-    word = f", most of it “{printable(one.worst)}”" if one.worst and one.surprise >= UNSAID else ""
+    word = f" at “{printable(one.worst)}”" if one.worst and one.surprise >= UNSAID else ""
     return f"surprise {fix(one.surprise, 1)}{word} (log p of the sentence {fix(one.log_probability, 1)})"
 
 
 def promise(found: Citations) -> str:
     """What the error rate says, and what was measured on other prompts."""
-    told = f"Calibrated so that at most {percent(found.error, 0)} of sentences of each origin get a wrong verdict."
+    told = (
+        f"Calibrated on planted facts: of sentences like those, at most {percent(found.error, 0)} of an origin are misjudged."
+    )
     measured = found.provenance.get("measured")
     if isinstance(measured, dict) and measured.get("error") == found.error:
-        told += f" On {measured['sentences']} other planted sentences {measured['wrong']} verdicts were wrong, "
-        told += f"{measured['untold']} were “cannot tell”."
+        told += f" Of {measured['sentences']} other planted sentences {measured['wrong']} got a wrong verdict, "
+        told += f"{measured['untold']} got none."
     return told
 
 
-def citations_text(found: Citations) -> str:
-    """The answer with its notes, for a terminal."""
-    lines = [headline(found), ""]
+def citations_text(found: Citations, more: bool = True) -> str:
+    """The answer with its notes, for a terminal: a verdict per sentence; what shows it, on request."""
     body = " ".join(f"{printable(found.text_of(each))} {mark(each)}" for each in found)
-    lines += [f"  {line}" for line in textwrap.wrap(body, LINE - 2)]
+    lines = ["", *(f"  {line}" for line in textwrap.wrap(body, LINE - 2))]
     shown = sorted({i for each in found for i in each.cited})
-    lines += [""] * bool(shown) + [f"  [{i + 1}] {short(printable(found.passages[i]), LINE - 8)}" for i in shown]
+    lines += [""] * bool(shown) + [f"  [{i + 1}] {short(_source(found, i), LINE - 8)}" for i in shown]
+    lines += [] if more else [""]
     for each in found:
-        lines += ["", *_wrap(f"“{short(printable(found.text_of(each)), QUOTE)}”: {verdict(each)}", "")]
-        lines += [part for line in evidence(found, each) for part in _wrap(line, "  ")]
-    lines += ["", *_wrap(promise(found), "")]
-    return "\n".join([*lines, *(part for note in found.notes for part in _wrap(printable(str(note)), ""))])
+        lines += [""] * more + _wrap(f"“{short(printable(found.text_of(each)), QUOTE)}”: {verdict(each)}", "")
+        lines += [part for line in evidence(found, each) for part in _wrap(line, "  ")] if more else []
+    hidden = [] if more else [line for each in found for line in evidence(found, each)]
+    warnings = [str(note) for note in found.notes if note.kind is NoteKind.WARNING]
+    notes = [str(note) for note in found.notes if note.kind is not NoteKind.WARNING]
+    return screen(headline(found).text, lines, [*hidden, "", promise(found), *notes], more, warnings)
+
+
+def _source(found: Citations, passage: int) -> str:
+    """What is shown of a cited passage: the sentences that say it, or all of it where none says it alone."""
+    quotes = {one for each in found for one in each.quotes if one.passage == passage}
+    return " … ".join(quote(found, one) for one in sorted(quotes, key=lambda one: one.start)) or printable(
+        found.passages[passage]
+    )
 
 
 def _wrap(line: str, indent: str) -> list[str]:
@@ -121,7 +134,7 @@ def citations_markdown(found: Citations) -> str:
     body, notes = [], []
     for number, each in enumerate(found, 1):
         body.append(f"{_escape(found.text_of(each))}[^{number}]")
-        quoted = "".join(f" [{i + 1}] “{_escape(found.passages[i])}”" for i in each.cited)
+        quoted = "".join(f" \\[{i + 1}\\] “{_escape(_source(found, i))}”" for i in each.cited)
         shown = "; ".join(evidence(found, each))
         notes.append(f"[^{number}]: {_escape(verdict(each)).capitalize()}.{quoted} ({_escape(shown)})")
     ends = [promise(found), *map(str, found.notes)]

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from accredit.checks.json_data import round_off
 from accredit.views.language.flow_words import edge_name, range_words
 from accredit.views.terminal.columns import table
+from accredit.views.terminal.screen import clip, fold_all, screen
 
 if TYPE_CHECKING:
     from accredit.flow.graph import Graph
     from accredit.flow.optima import Ranges
 
-LINE = 80  # characters
 
-
-def edges_text(graph: Graph, said: Sequence[str], flow: Sequence[float], ranges: Ranges | None = None) -> str:
+def edges_text(
+    graph: Graph,
+    said: str,
+    notes: Sequence[str],
+    flow: Sequence[float],
+    ranges: Ranges | None = None,
+    more: bool = True,
+) -> str:
     """What was found, then every edge with its flow and capacity, and where they differ the least and the most."""
-    lines = [line for note in said for line in wrap(note, LINE, break_long_words=False)]
-    return "\n".join([*lines, *_edges(graph, flow, ranges)])
+    return screen(said, [*fold_all(notes, after=""), *clip(_edges(graph, flow, ranges))], more=more)
 
 
 def _edges(graph: Graph, flow: Sequence[float], ranges: Ranges | None) -> list[str]:

@@ -1,4 +1,4 @@
-"""An explanation on a terminal: the prediction, the text in signed colours, methods side by side, claims, seconds."""
+"""An explanation on a terminal: the answer, the text in signed colours, methods side by side; then claims and seconds."""
 
 from __future__ import annotations
 
@@ -10,43 +10,45 @@ from typing import TextIO
 import numpy as np
 
 from accredit.checks.json_data import round_off
-from accredit.core import Attribution
+from accredit.core import Attribution, NoteKind
 from accredit.explanation.result import Explanation
 from accredit.models.encoded import visible
+from accredit.views.language.headlines import SAID_FIRST, headline
 from accredit.views.language.notation import LEGEND, claim_letters
 from accredit.views.language.numbers import ROUNDING, fix, percent
 from accredit.views.language.palette import DARK_INK, LIGHT_INK, shade, strength
 from accredit.views.language.phrases import costs, in_words, title
 from accredit.views.language.printable import printable, short, width
 from accredit.views.language.segments import segments
+from accredit.views.terminal.screen import screen
 
 NAME = 22  # cells of the longest player name shown
 HEAD = 12  # cells of a column's heading
-WIDE = 100  # cells of the whole table; more methods go below
+WIDE = 80  # cells of the whole table; more methods go below
 LABELS = 3  # labels of the prediction that are shown
 TEXTS = ("first text", "second text")
-MAP_WIDE = 48  # cells of a map on a terminal
+MAP_WIDE, MAP_NARROW = 48, 18  # cells of a map on a terminal, and on one that a table follows
 LITTLE, MUCH = 0.15, 0.5  # shares of the largest credit from which a cell has a light, and a heavy, sign
 Paint = Callable[[str, float, float, bool], str]  # a sign, its value, the largest, whether values have a direction
 
 
-def explanation_text(explanation: Explanation, rows: int, colour: bool) -> str:
-    """The whole explanation as lines of text."""
-    lines = [_prediction(explanation), ""]
+def explanation_text(explanation: Explanation, rows: int, colour: bool, more: bool = True) -> str:
+    """The whole explanation as lines of text: the answer, the picture, the table; then, on request, what each method is."""
+    body: list[str] = []
     if explanation.attributions:
         if explanation.picture:
-            lines += [*picture_map(explanation, paint if colour else None), ""]
+            drawn = picture_map(explanation, paint if colour else None, MAP_WIDE if more else MAP_NARROW)
         else:
-            lines += [_paint(explanation, colour), ""]
-        lines += [*_table(explanation, rows, colour), ""]
-        lines += [f"{method}: {in_words(result)}{_cost(explanation, method, result)}" for method, result in explanation]
-    lines += [f"{method}: does not apply; {printable(why)}" for method, why in explanation.refused.items()]
-    lines += [*(printable(str(note)) for note in explanation.notes), *another_target(explanation)]
-    if explanation.flow is not None:
-        lines += [printable(str(note)) for note in explanation.flow.notes]
-    if explanation.attributions:
-        lines.append(f"claims: {LEGEND}")
-    return "\n".join(lines)
+            drawn = _paint(explanation, colour)
+        body = ["", *drawn, "", *_table(explanation, rows, colour, every=more)]
+    details = [f"{method}: {in_words(result)}{_cost(explanation, method, result)}" for method, result in explanation]
+    notes = [*explanation.notes, *(() if explanation.flow is None else explanation.flow.notes)]
+    details += [str(note) for note in notes if note.kind not in (*SAID_FIRST, NoteKind.WARNING)]
+    details += [_prediction(explanation), *another_target(explanation)]
+    details += [f"claims: {LEGEND}"] * bool(explanation.attributions)
+    warnings = [f"{method}: does not apply; {why}" for method, why in explanation.refused.items()]
+    warnings += [str(note) for note in notes if note.kind is NoteKind.WARNING]
+    return screen(headline(explanation).text, body, ["", *details], more, warnings)
 
 
 def another_target(explanation: Explanation) -> list[str]:
@@ -64,11 +66,11 @@ def _prediction(explanation: Explanation) -> str:
         f"{printable(visible(label))} {percent(p, 1) if explanation.unit == 'probability' else round_off(p)}"
         for label, p in explanation.prediction[:LABELS]
     ]
-    asked = f"credit for the {explanation.payoff} of {printable(visible(explanation.target))}"
-    return f"{', '.join(shown)}   ({asked})" if shown else asked
+    asked = f"credit is for the {explanation.payoff} of {printable(visible(explanation.target))}"
+    return f"prediction: {', '.join(shown)}; {asked}" if shown else asked
 
 
-def _paint(explanation: Explanation, colour: bool) -> str:
+def _paint(explanation: Explanation, colour: bool) -> list[str]:
     """The text, its players on the colours of the first method's credit; plain where there are no colours."""
     method, result = next(iter(explanation))
     largest, signed = float(np.abs(result.credit).max()), method not in explanation.unsigned
@@ -83,8 +85,8 @@ def _paint(explanation: Explanation, colour: bool) -> str:
         return "".join(pieces)
 
     if explanation.pair is None:
-        return painted(0)
-    return "\n".join(f"{name + ':':<13}{painted(part)}" for part, name in enumerate(TEXTS))
+        return painted(0).split("\n")
+    return [f"{name + ':':<13}{painted(part)}" for part, name in enumerate(TEXTS)]
 
 
 def paint(shown: str, value: float, largest: float, signed: bool = True) -> str:
@@ -96,8 +98,9 @@ def paint(shown: str, value: float, largest: float, signed: bool = True) -> str:
     return "\x1b[48;2;{};{};{};38;2;{};{};{}m".format(*background, *ink) + shown + "\x1b[0m"
 
 
-def _table(explanation: Explanation, rows: int, colour: bool) -> list[str]:
-    """Players down, methods across, as many side by side as fit; below them what the credit adds up to, and claims."""
+def _table(explanation: Explanation, rows: int, colour: bool, every: bool = True) -> list[str]:
+    """Players down, methods across, as many side by side as fit; below them what the credit adds up to, and claims. Methods
+    that do not fit beside the first ones are left out unless `every` one is asked for."""
     names = _show_players(explanation, rows)
     left = max([width(_short(name)) for name in names] + [6])
     columns = [_Column(explanation, method, result, names) for method, result in explanation]
@@ -106,7 +109,10 @@ def _table(explanation: Explanation, rows: int, colour: bool) -> list[str]:
         block = [columns.pop(0)]
         while columns and left + sum(c.width + 2 for c in [*block, columns[0]]) <= WIDE:
             block.append(columns.pop(0))
-        lines += ([""] if lines else []) + _block(block, names, left, colour, headings(explanation, names))
+        lines += ([""] if lines else []) + _block(block, names, left, colour, headings(explanation, names), claims=every)
+        if not every and columns:
+            lines.append(f"also with --more: {', '.join(' '.join(column.head) for column in columns)}")
+            break
     hidden = len(explanation.players) - len(set(explanation.players).intersection(names))
     return lines + ([f"… {hidden} more of smaller credit"] if hidden else [])
 
@@ -124,7 +130,9 @@ class _Column:
         self.width = max(width(cell) for cell in [*self.head, *self.cells, *self.feet])
 
 
-def _block(columns: list[_Column], names: list[str], left: int, colour: bool, headings: dict[int, str]) -> list[str]:
+def _block(
+    columns: list[_Column], names: list[str], left: int, colour: bool, headings: dict[int, str], claims: bool = True
+) -> list[str]:
     tall = max(len(column.head) for column in columns)
     heads = [[""] * (tall - len(column.head)) + column.head for column in columns]
     lines = [_row("", [pad(head[k], c.width) for head, c in zip(heads, columns, strict=True)], left) for k in range(tall)]
@@ -135,9 +143,9 @@ def _block(columns: list[_Column], names: list[str], left: int, colour: bool, he
             cells = [paint(x, c.values[k], c.largest, c.signed) for x, c in zip(cells, columns, strict=True)]
         lines.append(_row(_short(name), cells, left))
     lines += [""] if headings else []
-    for k, foot in enumerate(("sum", "claims")):
+    for k, foot in enumerate(("sum", "claims") if claims else ("sum",)):
         cells = [c.feet[k] for c in columns]
-        if any(cell != "—" for cell in cells):  # scores share nothing, so their sum would say nothing
+        if any(cell != "—" for cell in cells):  # the sum of scores would say nothing
             lines.append(_row(foot, [pad(cell, c.width) for cell, c in zip(cells, columns, strict=True)], left))
     return lines
 
@@ -199,13 +207,13 @@ def _short(name: str) -> str:
     return short(name, NAME)
 
 
-def picture_map(explanation: Explanation, paint: Paint | None) -> list[str]:
+def picture_map(explanation: Explanation, paint: Paint | None, wide: int = MAP_WIDE) -> list[str]:
     """The picture in signs, as the first method credits its parts; with `paint`, in colours."""
     method, result = next(iter(explanation))
     assert explanation.picture is not None
     owner, signed = explanation.picture.owner, method not in explanation.unsigned
     height, width = owner.shape
-    columns = min(width, MAP_WIDE)
+    columns = min(width, wide)
     rows = max(1, round(columns * height / width / 2))  # a cell is about twice as high as wide
     down, across = (np.arange(rows) + 0.5) * height / rows, (np.arange(columns) + 0.5) * width / columns
     cells = owner[down.astype(np.int64)[:, None], across.astype(np.int64)]

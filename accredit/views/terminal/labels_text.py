@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from accredit.labels.annotators import Annotator
 from accredit.labels.result import WrongLabels
 from accredit.training_data.suspects import suspects
+from accredit.views.language.headlines import labels_headline
 from accredit.views.language.printable import excerpt, printable
 from accredit.views.terminal.columns import table
+from accredit.views.terminal.screen import clip
 
 QUESTION = "Which labels are wrong?"
 SHOWN, ODD, TEXT = 20, 5, 60  # suspects and oddities in the terminal, characters of a text
@@ -17,22 +21,22 @@ CANNOT = (
 )
 
 
-def labels_text(found: WrongLabels | None, unanswered: str = "") -> list[str]:
-    """The answer as lines for a terminal."""
+def labels_text(found: WrongLabels | None, unanswered: str = "", rows: int = SHOWN) -> tuple[str, list[str], list[str]]:
+    """The answer in a sentence, its list, and what else is known about it."""
     if found is None:
-        return [QUESTION.upper(), f"not answered: {unanswered}"]
-    lines = [QUESTION.upper(), state(found)]
+        return f"Which labels are wrong was not answered: {unanswered}", [], []
+    lines: list[str] = []
     if found.suspects:
-        listed = suspects(found)[:SHOWN]
+        listed = suspects(found)[:rows]
         cells = [
             [printable(s.row), printable(s.given), printable(s.suggested), f"{s.probability:.0%}", excerpt(s.text, TEXT)]
             for s in listed
         ]
-        lines += table(["row", "label", "rather", "wrong", ""], cells, left=True)
+        lines = ["", *clip(table(["row", "label", "rather", "wrong", ""], cells, left=True))]
         more = len(found.suspects) - len(listed)
-        lines += [f"… {more} more; the JSON, the page, the CSV of labels and the written table list all of them"] * (more > 0)
-    lines += [*_confused(found), *_rated(found), evidence(found), *_odd(found), *found.notes]
-    return [*lines, *([CANNOT] if found.suspects else [])]
+        lines += [f"… {more} more; JSON, page, CSV and the written table list all of them"] * (more > 0)
+    details = [*_confused(found), *clip(_rated(found)), evidence(found), *_odd(found), *found.notes]
+    return labels_headline(found).text, lines, [*details, *([CANNOT] if found.suspects else [])]
 
 
 def _confused(found: WrongLabels) -> list[str]:
@@ -61,40 +65,41 @@ def agrees(annotator: Annotator) -> str:
     return "–" if annotator.agreement is None else f"{annotator.agreement:.0%}"
 
 
-def state(found: WrongLabels) -> str:
-    """The verdict with its interval, as one sentence."""
-    said = found.verdict[:1].upper() + found.verdict[1:]
-    if found.precision_interval is None:
-        return said
-    low, high = found.precision_interval
-    return f"{said} (90% interval {low:.0%} to {high:.0%})"
-
-
 def evidence(found: WrongLabels) -> str:
     """By what the rows were judged, and how well that tells moved labels from others."""
     said = f"Judged by {', '.join(found.seen_as)}"
-    if found.majority:
+    if not found.is_of_numbers:
         said += (
             f": a model predicts {found.agreement:.0%} of the labels (always guessing the largest class: {found.majority:.0%})"
         )
     if found.evidence:
-        said += (
-            f". A label moved at random is told from one as given with an area of {found.evidence[0].area:.2f}, ½ being chance"
-        )
+        area = found.evidence[0].area
+        said += f". It tells labels moved at random from the others with an area under the curve of {area:.2f} (chance: 0.5)"
     return said
 
 
 def _odd(found: WrongLabels) -> list[str]:
     odd, lines = found.oddities, []
-    two = [f"{found.names[i]} ({found.given[i]}) ≈ {found.names[j]} ({found.given[j]})" for i, j in odd.contradictions]
-    same = [f"{found.names[i]} ≈ {found.names[j]}" for i, j in odd.duplicates[len(odd.contradictions) :]]
-    alone = [found.names[i] for i in odd.outliers]
+    two, same = odd.contradictions, odd.duplicates[len(odd.contradictions) :]
     for said, listed in (
-        ("nearly the same row with two labels, one of them likely wrong", two),
-        ("near-duplicates", same),
-        ("unlike all others", alone),
+        ("Nearly the same row with two labels, one of them likely wrong", two),
+        ("Near-duplicates", same),
+        ("Unlike all others", tuple((row,) for row in odd.outliers)),
     ):
         if listed:
-            more = f", … {len(listed) - ODD} more" if len(listed) > ODD else ""
-            lines.append(f"{said} ({len(listed)}): {printable(', '.join(listed[:ODD]))}{more}")
+            lines.append(f"{said} ({len(listed)}):")
+            for rows in listed[:ODD]:
+                lines += _rows(found, rows, labelled=listed is two)
+            lines += [f"  … {len(listed) - ODD} more"] * (len(listed) > ODD)
     return lines
+
+
+def _rows(found: WrongLabels, rows: Sequence[int], labelled: bool) -> list[str]:
+    """One line for rows that look the same, or one line for each, with its label, where that is what matters."""
+    named = [(name, label, excerpt(found.excerpts.get(name, ""), TEXT)) for name, label in map(found.odd_row, rows)]
+    if labelled:
+        return [
+            f"  {sign}{printable(n)} ({printable(k)})  {t}".rstrip()
+            for sign, (n, k, t) in zip(("  ", "≈ "), named, strict=True)
+        ]
+    return [f"  {' ≈ '.join(printable(n) for n, _, _ in named)}  {named[0][2]}".rstrip()]

@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from accredit.checks.json_data import round_off
 from accredit.explanation.refits import RefitExplanation, ends_over
+from accredit.views.language.headlines import headline
 from accredit.views.language.numbers import between
 from accredit.views.language.phrases import sentence
 from accredit.views.language.printable import printable
 from accredit.views.terminal.columns import table
-from accredit.views.terminal.table_text import asked, facts
-
-if TYPE_CHECKING:
-    pass
+from accredit.views.terminal.screen import clip, screen
+from accredit.views.terminal.table_text import asked, facts, warnings_of
 
 TOP = 3  # places that players are counted in
-
-
-def headline(found: RefitExplanation) -> str:
-    """One sentence: who is first, and how surely."""
-    shares = found.share_in_top(1)
-    first = max(shares, key=lambda player: shares[player])
-    return f"Over {len(found.refits)} refits: {first} matters most in {shares[first]:.0%} of them"
 
 
 def lines_of(found: RefitExplanation) -> list[tuple[list[str], float]]:
@@ -50,10 +40,11 @@ def header(found: RefitExplanation) -> list[str]:
     return ["column", "mean |credit|", f"{found.level:.0%} of refits", "rank", f"in top {min(TOP, len(found.players))}"]
 
 
-def refit_text(found: RefitExplanation, rows: int) -> str:
+def refit_text(found: RefitExplanation, rows: int, more: bool = True) -> str:
     """For a terminal."""
     lines = lines_of(found)[:rows]
     cells = [[printable(one[0]), *one[1:]] for one, _ in lines]
-    told = [printable(sentence(fact)) for fact in facts(found.table)]
+    told = [sentence(fact) for fact in facts(found.table)]
     shown = table(header(found), cells, [size for _, size in lines])
-    return "\n".join([printable(headline(found)), asked(found.table), "", *shown, "", *told])
+    warned = [] if more else warnings_of(found.table)
+    return screen(headline(found).text, ["", *clip(shown)], ["", asked(found.table), *told], more, warned)

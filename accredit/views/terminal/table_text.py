@@ -2,42 +2,23 @@
 
 from __future__ import annotations
 
+from accredit import defaults
 from accredit.checks.json_data import round_off
-from accredit.core import Interactions
+from accredit.core import Attribution, Interactions, NoteKind
 from accredit.rows.result import Cell, TableExplanation
+from accredit.views.language.headlines import headline
 from accredit.views.language.largest import Step, climb, largest
-from accredit.views.language.numbers import between, brief
-from accredit.views.language.phrases import NAME, chance, row_name, speak, together, unit
+from accredit.views.language.numbers import between, brief, percent
+from accredit.views.language.phrases import chance, row_name, speak, together, unit
 from accredit.views.language.printable import printable, short
 from accredit.views.terminal.columns import table
+from accredit.views.terminal.screen import clip, screen
 
+NAME, VALUE = 32, 20  # cells of a column's name, and of its value
 STEPS = 12  # columns of one row that are shown by themselves; the others together
 TEXT_ROWS = 5  # rows that a terminal shows
 SIZE, SIZE_OF_ALL = "mean |credit|", "mean |credit|, all outputs"
 PAIRS = 5  # interactions that a row shows
-
-
-def headline(explanation: TableExplanation) -> str:
-    """One sentence: what is explained, and which column matters most: over all outputs where there are several."""
-    if len(explanation) == 1:
-        k = explanation.place()
-        largest = explanation.row(0).top(1)
-        way = "raises" if largest.credit[0] >= 0 else "lowers"
-        return (
-            f"{explanation.target}: {with_chance(explanation, 0, round_off(explanation.prediction[0, k]))}; "
-            f"{largest.players[0]} {way} it most, by {brief(float(largest.credit[0]))}"
-        )
-    if len(explanation.outputs) > 2:
-        largest = explanation.overall_importance().top(1)
-        by = round_off(float(largest.credit[0]), 3)
-        return (
-            f"In {len(explanation):,} rows: {short(largest.players[0], NAME)} matters most over all {len(explanation.outputs)} "
-            f"outputs, which it moves by {by} together, on average"
-        )
-    largest = explanation.importance().top(1)
-    top, by = largest.players[0], round_off(float(largest.credit[0]), 3)
-    moved = "the prediction" if explanation.target == "prediction" else f"the {unit(explanation)} of “{explanation.target}”"
-    return f"In {len(explanation):,} rows: {short(top, NAME)} matters most, moving {moved} by {by} on average"
 
 
 def with_chance(explanation: TableExplanation, row: int | None, score: str) -> str:
@@ -70,32 +51,45 @@ def shown(value: Cell) -> str:
 # On a terminal
 
 
-def table_text(explanation: TableExplanation, rows: int) -> str:
+def table_text(explanation: TableExplanation, rows: int, more: bool = True) -> str:
     """Columns over all rows and the first few rows; one row alone step by step; several methods one below another."""
-    return "\n\n".join(_method_text(one, rows) for _, one in explanation.items())
+    several = len(list(explanation.items())) > 1
+    texts = [_method_text(one, rows, more, f"{speak(one.method)}. " * several) for _, one in explanation.items()]
+    return "\n\n".join(texts)
 
 
-def _method_text(explanation: TableExplanation, rows: int) -> str:
-    lines = [printable(headline(explanation)), asked(explanation)]
+def _method_text(explanation: TableExplanation, rows: int, more: bool, by: str = "") -> str:
+    body: list[str] = []
     if len(explanation) > 1:
         several = len(explanation.outputs) > 2
         found = explanation.overall_importance() if several else explanation.importance()
-        overall = found.ranked()[: min(rows, len(explanation.players))]
-        ends = overall.interval
-        cells = [
-            [printable(p), round_off(c), "" if ends is None else between(float(ends[i, 0]), float(ends[i, 1]), 3)]
-            for i, (p, c) in enumerate(zip(overall.players, overall.credit.tolist(), strict=True))
-        ]
-        lines += ["", *table(["column", SIZE_OF_ALL if several else SIZE, "95% interval"], cells, overall.credit.tolist())]
-        if len(overall.players) < len(explanation.players):
-            lines.append(f"… {len(explanation.players) - len(overall.players)} more columns of smaller credit")
+        body += ["", *importance_lines(found, rows, "column", SIZE_OF_ALL if several else SIZE)]
         if explanation.pairs is not None:
-            lines += ["", *_pair_lines(explanation.interaction_importance())]
-    for row in range(min(len(explanation), TEXT_ROWS)):
-        lines += ["", *_row_lines(explanation, row)]
-    if len(explanation) > TEXT_ROWS:
-        lines += ["", f"… {len(explanation) - TEXT_ROWS:,} more rows"]
-    return "\n".join([*lines, "", *facts(explanation)])
+            body += ["", *_pair_lines(explanation.interaction_importance())]
+    for row in range(min(len(explanation), TEXT_ROWS if more or len(explanation) == 1 else 1)):
+        body += ["", *_row_lines(explanation, row)]
+    hidden = len(explanation) - TEXT_ROWS
+    body += ["", f"… {hidden:,} more rows"] if more and hidden > 0 else []
+    told = [] if more else warnings_of(explanation)
+    return screen(by + headline(explanation).text, body, ["", asked(explanation), *facts(explanation)], more, told)
+
+
+def warnings_of(explanation: TableExplanation) -> list[str]:
+    """What is said on the first screen, too: the numbers may not say what they seem to say."""
+    return [str(note) for note in explanation.notes if note.kind is NoteKind.WARNING]
+
+
+def importance_lines(found: Attribution, rows: int, noun: str, size: str) -> list[str]:
+    """Mean sizes of credit, largest first, with their intervals."""
+    overall = found.ranked()[: min(rows, len(found))]
+    ends = overall.interval
+    cells = [
+        [short(p, NAME), round_off(c), "" if ends is None else between(float(ends[i, 0]), float(ends[i, 1]), 3)]
+        for i, (p, c) in enumerate(zip(overall.players, overall.credit.tolist(), strict=True))
+    ]
+    hidden = len(found) - len(overall)
+    lines = table([noun, size, f"{percent(found.level or defaults.LEVEL)} interval"], cells, overall.credit.tolist())
+    return [*clip(lines), *[f"… {hidden} more {noun}s of smaller credit"] * bool(hidden)]
 
 
 def _row_lines(explanation: TableExplanation, row: int) -> list[str]:
@@ -104,10 +98,10 @@ def _row_lines(explanation: TableExplanation, row: int) -> list[str]:
     output = with_chance(explanation, row, round_off(explanation.prediction[row, k]))
     about = f", {printable(explanation.target)}" * (len(explanation.outputs) > 1)
     found = steps(explanation, row)
-    cells = [[printable(s.name), printable(s.value), brief(s.credit)] for s in found]
+    cells = [[short(s.name, NAME), short(s.value, VALUE), brief(s.credit)] for s in found]
     lines = [
         f"{printable(row_name(explanation, row))}{about}: from {base} (base value) to {output}",
-        *table(["column", "value", "credit"], cells, [s.credit for s in found]),
+        *clip(table(["column", "value", "credit"], cells, [s.credit for s in found])),
     ]
     return lines if explanation.pairs is None else [*lines, *_pair_lines(explanation.interactions(row))]
 
@@ -116,7 +110,7 @@ def _pair_lines(pairs: Interactions) -> list[str]:
     """The strongest pairs."""
     found = pairs.strongest(PAIRS)
     cells = [[printable(together(who)), round_off(x)] for who, x in found]
-    return table(["pair", f"interaction ({pairs.index})"], cells, [x for _, x in found])
+    return clip(table(["pair", f"interaction ({pairs.index})"], cells, [x for _, x in found]))
 
 
 def asked(explanation: TableExplanation) -> str:

@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from accredit.checks.json_data import round_off
 from accredit.influence.trace import Trace, WordsAlone
+from accredit.views.language.headlines import trace_headline
 from accredit.views.language.numbers import BRIEF
 from accredit.views.language.phrases import counted
-from accredit.views.language.printable import excerpt, printable, width
+from accredit.views.language.printable import short, width
 from accredit.views.terminal.columns import bar as cells
-
-if TYPE_CHECKING:
-    pass
+from accredit.views.terminal.screen import WIDTH, screen
 
 TEXT = 100  # characters of a text in the terminal
 AGAINST = 3  # texts that are listed at the other end
 CANNOT = (
-    "These are slopes at the model as it is, seen through a random projection: they rank texts, they divide nothing. What the "
+    "These are slopes at the model as it is, seen through a random projection: they rank texts, and do not add up to anything. "
+    "What the "
     "model would have said without a text is not known from them; a text that has a twin, or that was known before this "
     "training, may have made no difference."
 )
-
-
-def headline(found: Trace) -> str:
-    """What was asked, as one sentence."""
-    after = f" after “{found.prompt}”" if found.prompt else ""
-    return f"The model says “{found.answer}”{after} with probability {round_off(found.probability, 3)}."
 
 
 def ends_of(found: Trace, shown: int) -> tuple[list[int], list[int]]:
@@ -51,12 +43,12 @@ def word_ranks(found: Trace) -> list[str]:
     return [f"#{1 + int((found.bm25 > score).sum())}" if score > 0 else "–" for score in found.bm25]
 
 
-def trace_text(found: Trace, shown: int = 10) -> str:
+def trace_text(found: Trace, shown: int = 10, more: bool = True) -> str:
     """The answer for a terminal."""
     towards, against = ends_of(found, shown)
     largest = float(abs(found.scores).max())
     first = "those that made it likelier first:" if towards else "none of which made it likelier"
-    lines = [printable(headline(found)), f"{counted(len(found.texts), 'training text')}, {first}"]
+    lines = ["", f"{counted(len(found.texts), 'training text')}, {first}"]
     scores = [round_off(float(found.scores[i]), BRIEF) for i in (*towards, *against)]
     wide, rows = max(map(width, scores), default=0), len(str(len(found.texts)))
     ranks = word_ranks(found)
@@ -65,14 +57,13 @@ def trace_text(found: Trace, shown: int = 10) -> str:
             lines.append("against it:")
         drawn = cells(float(found.scores[i]), largest)
         by_words = f"BM25 {ranks[i]:<{rows + 1}}"
-        text = excerpt(found.texts[i], TEXT)
-        lines.append(f"  {' ' * (wide - width(score))}{score}  {drawn:12}  row {i + 1:<{rows}}  {by_words}  {text}")
+        row = f"  {' ' * (wide - width(score))}{score}  {drawn:12}  row {i + 1:<{rows}}  {by_words}  "
+        lines.append(row + short(found.texts[i], WIDTH - width(row)))
     facts = found.facts
-    lines += ["", words_alone(found), *(f"warning: {warning}" for warning in found.warnings)]
-    lines.append(f"‖∇J‖ is {gradient(found)}; looked at {len(facts['layers'])} layers, {facts['parameters']:,} parameters")
-    if facts["left out"]:
-        lines.append(f"not looked at: {left_out(found)}")
-    return "\n".join([*lines, CANNOT])
+    looked = f"‖∇J‖ is {gradient(found)}; looked at {len(facts['layers'])} layers, {facts['parameters']:,} parameters"
+    details = ["", looked, *[f"not looked at: {left_out(found)}"] * bool(facts["left out"]), CANNOT]
+    warnings = [words_alone(found), *(f"warning: {warning}" for warning in found.warnings)]
+    return screen(trace_headline(found).text, lines, details, more, warnings)
 
 
 def gradient(found: Trace) -> str:

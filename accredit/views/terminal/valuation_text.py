@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,15 +14,14 @@ from accredit.training_data.suspects import ROWS_LISTED, Harmful, RowFacts, Sure
 from accredit.valuation.certainty import FALSE_HARMFUL, covers_test_rows
 from accredit.valuation.harmonics import READING
 from accredit.valuation.purchases import Purchase, Purchases
+from accredit.views.language.headlines import worth_headline
 from accredit.views.language.numbers import BRIEF, between
-from accredit.views.language.phrases import PAIRS, leaders
+from accredit.views.language.phrases import PAIRS
 from accredit.views.language.printable import excerpt, printable
 from accredit.views.terminal.columns import table
 from accredit.views.terminal.labels_text import labels_text
-from accredit.views.terminal.text import facts, text
-
-if TYPE_CHECKING:
-    pass
+from accredit.views.terminal.screen import ROWS_OF_A_SCREEN, clip, fold, fold_all, screen
+from accredit.views.terminal.text import credit_table, facts
 
 QUESTION = "What is each row worth?"
 WORTH = "worth"  # what the number of a row is called
@@ -33,8 +31,6 @@ HARMFUL = {
     Sureness.CANNOT_TELL: "These rows have the lowest worth: below zero, and far below that of the others. Whether other test "
     "rows would say so is not known.",
 }
-BEST_SO_FAR = "has the highest worth, though not surely"
-MOST_ROWS = 0.9  # of a group: a copy has so many rows of another
 PURCHASES = "What to buy: the best of all sets of groups for the money"
 LISTED = f"The worst are listed, {ROWS_LISTED} at most; they need not be labelled wrongly."
 SHOWN = 20  # players in the terminal
@@ -42,46 +38,60 @@ TEXT = 48  # characters of a row's text
 DOTS = "▁▂▃▄▅▆▇█"
 
 
-def report_text(report: DataReport, rows: int = SHOWN) -> str:
-    """Both answers for a terminal, each under its question."""
-    parts = []
+def report_text(report: DataReport, rows: int = SHOWN, more: bool = True) -> str:
+    """Both answers for a terminal: each in a sentence, then its table; what else is known, on request."""
+    answers: list[tuple[str, list[str], list[str]]] = []
+    rows = rows if more else ROWS_OF_A_SCREEN - 2
     if report.labels is not None or report.unanswered:
-        parts.append("\n".join(labels_text(report.labels, report.unanswered)))
+        answers.append(labels_text(report.labels, report.unanswered, rows))
     if report.worth is not None:
-        parts.append(f"{QUESTION.upper()}\n{valuation_text(report.worth, rows)}")
-    if report.notes:
-        parts.append("\n".join(f"note: {printable(note)}" for note in report.notes))
-    return "\n\n".join(parts)
+        answers.append(_worth(report.worth, rows if more or not answers else rows // 2))
+    if report.labels is None:  # what was answered comes first
+        answers.reverse()
+    (first, body, details), *others = answers
+    warnings = [f"warning: {w}" for w in (report.worth.warnings if report.worth is not None else ())]
+    warnings += [f"note: {note}" for note in report.notes]  # what was cut, moved, left out or gives the label away
+    if more and others:
+        body, details = [*body, *fold_all(details)], []
+    for said, lines, told in others:
+        body, details = [*body, "", *fold(said), *lines], [*details, *told]
+    return screen(first, body, details, more, warnings)
 
 
 def valuation_text(report: Valuation, rows: int = SHOWN) -> str:
     """What the rows are worth, for a terminal."""
-    lines = [f"payoff: {report.payoff}", *(f"warning: {w}" for w in report.warnings), *_rank(report, rows)]
+    said, lines, details = _worth(report, rows)
+    return screen(said, lines, details, warnings=[f"warning: {w}" for w in report.warnings])
+
+
+def _worth(report: Valuation, rows: int) -> tuple[str, list[str], list[str]]:
+    """What the rows are worth: the answer, the table and what goes with it, what else is known."""
+    lines = ["", *_rank(report, rows)]
+    details = [f"payoff: {report.payoff}", *facts(report.values)]
     if said := harm_words(report.values, report.harmful, report.rows):
-        lines += ["", said]
+        details.append(said)
     if report.harmful:
         cells = [[s.player, printable(s.label), round_off(s.credit), str(s.surely)] for s in report.harmful]
         head, *listed = table(["row", "label", WORTH, "certainty"], cells)
         texts = [excerpt(s.text, TEXT) for s in report.harmful]
-        lines += [head, *(f"{line}  {text}".rstrip() for line, text in zip(listed, texts, strict=True))]
+        lines += ["", head, *clip(f"{line}  {text}".rstrip() for line, text in zip(listed, texts, strict=True))]
     if report.silent:
-        lines += ["", f"no row is called harmful: {report.silent}"]
+        details.append(f"no row is called harmful: {report.silent}")
     if report.purchases is not None:
         header, cells = purchase_cells(report.purchases)
-        lines += ["", PURCHASES, *table(header, cells, left=True), *redundancy(report.purchases)]
+        lines += ["", PURCHASES, *clip(table(header, cells, left=True)), *fold_all(redundancy(report.purchases))]
     if report.synergy:
-        lines += ["", PAIRS]
         pairs = [[printable(" + ".join(pair)), round_off(index)] for pair, index in report.synergy]
-        lines += table(["pair", "index"], pairs, [index for _, index in report.synergy])
+        lines += ["", *fold(PAIRS), *clip(table(["pair", "index"], pairs, [index for _, index in report.synergy]))]
     if report.curves:
         lines += ["", "payoff while players are removed, from all (left) to none (right)"]
         lines += table(["", "", "mean"], [[c.label, spark(c, report.curves), round_off(c.area)] for c in report.curves])
     if said := linear_words(report.values):
-        lines += ["", said]
+        details.append(said)
     if report.trained or report.recalled:
         found = f", {report.recalled:,} found in the journal" if report.recalled else ""
-        lines.append(f"{report.trained:,} trainings paid for{found}")
-    return "\n".join(lines)
+        details.append(f"{report.trained:,} trainings paid for{found}")
+    return leaders_words(report.values, report.harmful), lines, details
 
 
 def purchase_cells(found: Purchases) -> tuple[list[str], list[list[str]]]:
@@ -112,12 +122,14 @@ def redundancy(found: Purchases) -> list[str]:
     said = []
     for one in found.redundant:
         source, beside = printable(one.source), printable(one.beside)
-        copies = one.copied >= MOST_ROWS
         rows = f"; {one.copied:.0%} of its rows are rows of {beside}, too" if one.copied else ""
         said.append(
-            f"{source} {'is a copy of' if copies else 'adds little beside'} {beside}: there it adds "
+            f"{source} {'is a copy of' if one.is_copy else 'adds little beside'} {beside}: there it adds "
             f"{one.adds_beside:.3f} on average, without {beside} {one.adds_without:.3f}{rows}."
         )
+        if one.is_copy:
+            money = f"{found.prices[one.source]:g} for {source}, {found.prices[one.beside]:g} for {beside}"
+            said[-1] += f" Buy one of the two ({money}): what a copy adds, it adds by counting the same rows twice."
     return said
 
 
@@ -136,18 +148,13 @@ def harm_words(values: Attribution, harmful: Sequence[Harmful], rows: RowFacts) 
         return "No row is worth less than nothing."
     return (
         f"No row is surely harmful: {below:,} of {len(values):,} are below zero, none beyond what other test rows might say. "
-        "More test rows would tell."
+        "More test rows would tell; where they are a share of the file, folds make each row one."
     )
 
 
 def leaders_words(values: Attribution, harmful: Sequence[Harmful]) -> str:
-    """Who is worth most and who least, in a sentence; that somebody is the best, or does harm, only where that is sure."""
-    surely = any(row.surely is Sureness.SURE for row in harmful)
-    alone = values.interval is None
-    if values.interval is not None:
-        first = int(np.argmax(values.credit))
-        alone = bool((np.delete(values.interval[:, 1], first) < values.interval[first, 0]).all())
-    return leaders(values, "is worth most" if alone else BEST_SO_FAR, "does most harm" if surely else "is worth least")
+    """Who is worth more than the others, in a sentence, and how many rows do harm where that is sure."""
+    return worth_headline(values, sum(row.surely is Sureness.SURE for row in harmful)).text
 
 
 def linear_words(values: Attribution) -> str:
@@ -176,16 +183,15 @@ def _share(value: float, low: float, high: float) -> str:
 
 
 def _rank(report: Valuation, rows: int) -> list[str]:
-    """The highest and the lowest credits, and what is known about them."""
+    """The highest and the lowest credits."""
     values = report.values.ranked()
     if len(values) <= rows:
-        return [text(values, rows)]
+        return credit_table(values, rows)
     low = rows // 3
     kept = values[[*range(rows - low), *range(len(values) - low, len(values))]]
-    lines = text(kept, rows).split("\n")
-    lines[0] = text(values, 1).split("\n")[0]
-    ends = 2 + rows - low
-    return [*lines[:ends], f"… {len(values) - rows} more …", *lines[ends : 2 + rows], *facts(values)]
+    lines = credit_table(kept, rows)
+    ends = 1 + rows - low
+    return [*lines[:ends], f"… {len(values) - rows} more …", *lines[ends:]]
 
 
 def spark(curve: Curve, among: Sequence[Curve]) -> str:

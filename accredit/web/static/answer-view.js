@@ -76,7 +76,7 @@ export function answerView(about, frame) {
         if (!words) {
           words = element("p", { className: "quoted", dir: "auto", ariaLive: "off" });
           const title = element("h1", { textContent: "The model answers" });
-          put(result, title, words, element("p", { className: "small soft", textContent: "Which passages earned it comes next." }));
+          put(result, title, words, element("p", { className: "small soft", textContent: "Which passages led to it comes next." }));
           asking.arrived();
           land(title);
         }

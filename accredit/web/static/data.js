@@ -54,6 +54,17 @@ export function dataView(about, frame) {
     if (typed >= 0) fields()[typed]?.focus();
   }
 
+  // How far a run has got, and how long it still takes; where it cannot say, how long it has taken.
+  function advance(progress) {
+    const [bar, status] = by("run-going").children;
+    by("run-going").hidden = !progress;
+    if (!progress) return;
+    if (progress.share == null) bar.removeAttribute("value");
+    else bar.value = progress.share;
+    const left = Math.round(progress.left ?? 0);
+    status.textContent = `${sentence(progress.label).slice(0, -1)} … ${left >= 1 ? `${left} s left` : `${progress.seconds} s so far`}`;
+  }
+
   // A run that was started here: how it is, and whether it can be stopped.
   function report(run) {
     const going = run?.how === "running";
@@ -61,6 +72,7 @@ export function dataView(about, frame) {
     by("run-cancel").textContent = going ? "Cancel" : "Back to the journal";
     form.querySelector(".primary").disabled = going || !file;
     by("run-example").disabled = going;
+    advance(going ? run.progress : null);
     if (!run) return;
     by("run-name").textContent = run.name;
     const cancelled = view.page ? "Cancelled. What was trained is below." : "Cancelled before anything was written. Start begins again.";

@@ -30,10 +30,16 @@ export function fillForm(form, about, tried) {
   // Methods with one number per player are for games whose size is known before; the usual ones come first.
   const place = (method) => (about.default ?? []).indexOf(method.name) >>> 0; // those that are not there come last
   const listed = (about.methods ?? []).filter((method) => !method.parameters?.per_player);
-  const [first, others] = by("methods").querySelectorAll(".checks");
+  const groups = new Map([["", by("methods").querySelector(".checks")]]); // what they are good for -> where they stand
   for (const method of listed.toSorted((a, b) => place(a) - place(b))) {
-    const box = element("input", { type: "checkbox", value: method.spelled, checked: about.default.includes(method.name) });
-    (method.estimates ? others : first).append(element("label", { title: method.note }, box, ` ${method.title}`));
+    const usual = about.default.includes(method.name);
+    const group = usual ? "" : method.group;
+    if (!groups.has(group)) {
+      groups.set(group, element("div", { className: "checks" }));
+      by("methods").querySelector("details").append(element("h2", {}, group), groups.get(group));
+    }
+    const box = element("input", { type: "checkbox", value: method.spelled, checked: usual });
+    groups.get(group).append(element("label", { title: method.note }, box, element("span", {}, element("b", {}, method.title), ` ${method.words}`)));
   }
   by("examples").hidden = !about.builtin;
   for (const example of EXAMPLES) {

@@ -78,7 +78,7 @@ export function explainView(about, frame) {
 
   async function explain({ note = "", step = true } = {}) {
     const methods = chosen();
-    if (!methods.length) return refused("Choose at least one method, under “Methods, target and players”.");
+    if (!methods.length) return refused("Choose at least one method, under “Methods and settings”.");
     if (!image && !text.value.trim()) return refused("Write some words first: there is no text to explain.");
     frame.remember("explain", settings(), { step: step && begun, state: image && { picture: image.number } });
     begun = true;
@@ -215,12 +215,12 @@ export function explainView(about, frame) {
 
   function withPicture(given) {
     image = given;
-    by("h-explain").textContent = "Which patches earned the answer?";
+    by("h-explain").textContent = "Which parts of the picture led to this prediction?";
   }
 
   function withText() {
     image = null;
-    by("h-explain").textContent = "Which words earned the answer?";
+    by("h-explain").textContent = "Which words led to this prediction?";
   }
 
   // What is shown no longer answers what is in the form.

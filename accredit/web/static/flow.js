@@ -2,6 +2,7 @@
 import { sortable } from "/static/sorting.js";
 import { Asking, element, later, pick, put, short, tooLong } from "/static/page-parts.js";
 import { reveal } from "/static/table.js";
+import { graphPart } from "/static/graph.js";
 
 const EXAMPLE = "A gripping, beautifully shot film that never lands.";
 
@@ -14,6 +15,7 @@ export function flowView(about, frame) {
   let layers = about.text?.layers ?? Number(by("layer").max);
   let drawn = false;
   let interrupted = false; // left while it was drawn
+  let other = false; // whether a graph of edges is open instead of a text
   let shown = ""; // the settings of the last drawing that came to its end
 
   const memory = new Map(); // how the credit is sorted
@@ -96,9 +98,16 @@ export function flowView(about, frame) {
   });
 
   const view = {
-    holds: ["text", "residual", "layer", "rule", "heads", "from", "to"],
+    holds: ["text", "residual", "layer", "rule", "heads", "from", "to", "of", "edges", "begin", "end", "cheapest"],
     page: null,
     enter(query) {
+      const edges = query.get("of") === "edges";
+      for (const id of ["graph-form", "graph-result"]) by(id).hidden = !edges;
+      form.hidden = result.hidden = edges;
+      by("view-flow").setAttribute("aria-labelledby", edges ? "h-graph" : "h-flow");
+      if (edges !== other) view.page = null; // what can be saved is what is shown
+      other = edges;
+      if (edges) return asking.stop(), graph.enter(query);
       if (query.has("text")) {
         const long = tooLong(text, query.get("text"));
         if (long) return asking.tell(long);
@@ -116,16 +125,20 @@ export function flowView(about, frame) {
         for (const [id, key, usual] of [["heads", "heads", "mean"], ["first-layer", "from", "0"], ["last-layer", "to", String(total - 1)]])
           if (!pick(by(id), query.get(key) ?? usual) && query.has(key)) unknown.push(`${key} ${short(query.get(key), 30)}`);
         label();
+        by("flow-more").open ||= unknown.length > 0 || ["residual", "layer", "rule", "heads", "from", "to"].some((key) => query.has(key) && query.get(key) !== { residual: "0.5", layer: "0", rule: "barrier", heads: "mean" }[key]);
         if (unknown.length) return asking.tell(`The link asks for ${unknown.join(", and for ")}. Choose what there is and press Draw.`);
         if (!view.page || JSON.stringify(settings()) !== shown) draw(); // else it is still here
       } else if (interrupted) draw();
       else if (drawn) frame.remember("flow", settings());
       else label();
     },
+    unlinkable: () => (other ? graph.unlinkable() : ""),
     leave() {
       interrupted ||= asking.running;
       asking.stop();
+      graph.leave();
     },
   };
+  const graph = graphPart(frame, view);
   return view;
 }

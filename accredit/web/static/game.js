@@ -43,7 +43,12 @@ export function gameView(about, frame) {
 
   // What a method needs besides its name: parameters after a colon, groups to divide inside, or who comes before whom.
   const methods = new Map((about.games ?? []).map((method) => [method.name, method]));
-  by("game-method").append(...[...methods].filter(([name]) => name !== "shapley").map(([name, { title }]) => element("option", { value: name }, title)));
+  const groups = new Map(); // what they are good for -> the methods
+  for (const [name, { title, words, group }] of [["shapley", methods.get("shapley") ?? { title: "Shapley", words: "", group: "" }], ...[...methods].filter(([each]) => each !== "shapley")]) {
+    if (!groups.has(group)) groups.set(group, element("optgroup", { label: group }));
+    groups.get(group).append(element("option", { value: name }, words ? `${title}: ${words}` : title));
+  }
+  by("game-method").append(...groups.values());
   const chosen = () => methods.get(by("game-method").value);
 
   function offer(given) {

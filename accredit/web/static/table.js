@@ -7,22 +7,29 @@ const MOST = 5_000_000; // characters, as the server takes them
 const ENDINGS = [".csv", ".tsv", ".jsonl", ".ndjson"];
 
 // The names of the columns, as the server reads them: it finds out what separates cells.
-export async function columnsOf(name, table) {
-  return (await ask("/api/table/columns", { name, table })).columns;
+export async function columnsOf(name, table, writing = {}) {
+  return (await ask("/api/table/columns", { name, table, writing })).columns;
 }
 
 // A file as text, or a sentence that says why not.
-export async function tableFile(file, most = MOST) {
+export async function tableFile(file, most = MOST, encoding = "") {
   if (!ENDINGS.some((ending) => file.name.toLowerCase().endsWith(ending))) throw new Problem(`${file.name} is not a table that this page reads. Choose a .csv, .tsv or .jsonl file.`);
   if (file.size > most) throw new Problem(`${file.name} has ${(file.size / 1e6).toFixed(1)} MB, and this page takes ${most / 1e6} MB. Keep the rows that matter, or use the command.`);
   let text;
   try {
-    text = new TextDecoder("utf-8", { fatal: true }).decode(await file.arrayBuffer());
+    const bytes = await file.arrayBuffer();
+    text = new TextDecoder(encoding || marked(bytes), { fatal: true }).decode(bytes);
   } catch {
-    throw new Problem(`${file.name} is not text in UTF-8. Save it as UTF-8 and choose it again.`);
+    throw new Problem(`${file.name} is not text in ${encoding || "UTF-8"}. Save it as UTF-8 and choose it again, or say its encoding where there is a field for it.`);
   }
   if (!text.trim()) throw new Problem(`${file.name} is empty. Its first line must name the columns.`);
   return text;
+}
+
+// The encoding that the first bytes of a file name.
+function marked(bytes) {
+  const [first, second] = new Uint8Array(bytes.slice(0, 2));
+  return first === 0xff && second === 0xfe ? "utf-16le" : first === 0xfe && second === 0xff ? "utf-16be" : "utf-8";
 }
 
 // Files that are dropped on an element, or chosen in its field.
@@ -54,10 +61,20 @@ export function tableView(about, frame) {
   const shown = by("table-shown");
   const hello = [...result.childNodes];
   const asking = new Asking(form, result);
+  const written = by("table-writing");
   let file = null; // its name and text; none is the built-in table
+  let last = null; // the file that was chosen, read or not: it is read again when a field says more about it
   let picking = null;
 
-  const request = () => ({ table: file?.text ?? "", name: file?.name ?? "", target: (file && target.value) || null, shown: shown.value || null });
+  const field = (name) => written.querySelector(`[name="${name}"]`).value.trim();
+  const writing = () => ({
+    delimiter: field("delimiter") || null,
+    decimal: field("decimal") || null,
+    percent: field("percent") || null,
+    index: field("index") || null,
+    missing: field("missing").split(",").map((word) => word.trim()).filter(Boolean),
+  });
+  const request = () => ({ writing: file ? writing() : {}, table: file?.text ?? "", name: file?.name ?? "", target: (file && target.value) || null, shown: shown.value || null });
 
   function label() {
     by("table-name").textContent = file ? file.name : "The built-in table of patients";
@@ -83,10 +100,13 @@ export function tableView(about, frame) {
 
   async function take(chosen) {
     outdated();
+    written.hidden = false;
+    last = chosen;
     try {
-      const text = await tableFile(chosen);
-      file = { name: chosen.name, text, columns: await columnsOf(chosen.name, text) };
+      const text = await tableFile(chosen, MOST, field("encoding"));
+      file = { name: chosen.name, text, columns: await columnsOf(chosen.name, text, writing()) };
     } catch (error) {
+      written.open ||= error instanceof Problem && error.message.includes("How it is written");
       result.replaceChildren(...hello);
       asking.age(false);
       return asking.tell(error instanceof Problem ? error.message : `${chosen.name} cannot be read. Choose it again.`);
@@ -130,12 +150,32 @@ export function tableView(about, frame) {
     shown.value = event.shown;
     by("table-shown-of").hidden = event.outputs.length < 2;
     main.addEventListener("click", (clicked) => {
+      const page = clicked.target.closest(".pages button");
+      if (page) return turn(main, page, { ...asked, shown: event.shown });
       const link = clicked.target.closest('a[href^="#row-"]');
       if (!link) return;
       clicked.preventDefault();
       pick(main, link, { ...asked, shown: event.shown });
     });
     main.querySelector(".list tbody tr")?.classList.add("now");
+  }
+
+  // Another page of rows to pick from.
+  async function turn(main, button, asked) {
+    picking?.abort();
+    const own = (picking = new AbortController());
+    for (const each of main.querySelectorAll(".pages button")) each.classList.toggle("on", each === button);
+    try {
+      for await (const event of events("/api/table", { ...asked, row: null, page: Number(button.value) }, own.signal)) {
+        if (event.event === "failed") throw new Problem(event.problem);
+        const made = event.event === "result" ? await nodes(event.list) : null;
+        if (!made || own.signal.aborted) continue;
+        main.querySelector(".list .rows").replaceChildren(...made);
+        sortable(main.querySelector(".list .rows"));
+      }
+    } catch (error) {
+      if (!own.signal.aborted) asking.tell(reason(error));
+    }
   }
 
   // The steps of one row; the file goes along, because the server keeps only the last few.
@@ -156,11 +196,13 @@ export function tableView(about, frame) {
   }
 
   takesFiles(by("view-tables"), by("table-file"), take);
+  written.addEventListener("change", () => last && take(last));
   target.addEventListener("change", () => (forget(), outdated()));
   shown.addEventListener("change", explain);
   by("table-away").addEventListener("click", () => {
     outdated();
-    file = null;
+    file = last = null;
+    written.hidden = true;
     forget();
     result.replaceChildren(...hello);
     asking.age(false);

@@ -233,19 +233,19 @@ def test_only_credit_that_is_shared_has_a_sum():
 def test_no_leader_is_named_and_nothing_is_coloured_where_nothing_stands_out():
     """A uniform picture has credit of the size of rounding; its largest is not the reason of anything."""
     found = sample()
-    for size, said in ((1e-6, "Nothing stands out: no credit is larger than 1e-06."), (0.0, "all credit is 0.")):
+    for size, said in ((1e-6, "no credit is larger than 1e-06"), (0.0, "all credit is 0")):
         credit = size * np.linspace(1, -1, len(found.players))
         still = Attribution(found.players, credit, float(credit.sum()), "shapley/Exact()", baseline=1.7)
         blocks = explanation_blocks(
             replace(found, attributions={"shapley": still}, methods=("shapley",), refused={}, unsigned=())
         )
-        assert said in blocks["intro"] and "raises it most" not in blocks["intro"]
+        assert said in blocks["intro"] and "more than any other" not in blocks["intro"]
         assert not re.search(r'class="[^"]*\b[ud][3-9]', blocks["lead"])
 
 
 def test_no_leader_is_named_where_the_model_knows_no_token():
     blocks = explanation_blocks(replace(sample(), notes=(NOTHING_KNOWN, "Another note.")))
-    assert NOTHING_KNOWN.text in blocks["intro"] and "raises it most" not in blocks["intro"]
+    assert NOTHING_KNOWN.text in blocks["intro"] and "more than any other" not in blocks["intro"]
     assert NOTHING_KNOWN.text not in blocks["notes"] and "Another note." in blocks["notes"]
 
 

@@ -24,6 +24,10 @@ def library_of(model: Any) -> str:
 
 def own_output(model: Any, rows: Any, payoff: str) -> FloatArray:
     """The model's own output on a scale that is named: (rows, outputs); a score of two classes for both of them."""
+    if hasattr(model, "best_estimator_") and library_of(model.best_estimator_) != "sklearn":
+        model = model.best_estimator_  # a search does not pass on the raw scores of other libraries
+    if hasattr(model, "steps") and (hasattr(model[-1], "predict_joint_log_proba") or library_of(model[-1]) != "sklearn"):
+        return own_output(model[-1], model[:-1].transform(rows), payoff)  # nor does a pipeline; both give densities of the last
     if payoff == "log-odds" and hasattr(model, "predict_joint_log_proba"):  # where chances are 0 or 1, these are not
         from scipy.special import logsumexp
 
@@ -39,6 +43,8 @@ def own_output(model: Any, rows: Any, payoff: str) -> FloatArray:
     two = classes is not None and len(classes) == 2
     if library_of(model) == "xgboost" and type(model).__name__ == "Booster":
         two = _objective(model).startswith("binary:")
+    if library_of(model) == "lightgbm" and type(model).__name__ == "Booster":
+        two = model.params.get("objective") == "binary"
     if said.shape[1] == 1 and two:
         return np.concatenate([1 - said, said] if payoff == "probability" else [-said, said], axis=1)
     return said
@@ -58,6 +64,9 @@ def _asked(model: Any, rows: Any, payoff: str) -> Any:
 
             data = xgboost.DMatrix(rows, enable_categorical=True)
             return model.predict(data, output_margin=payoff not in ("value", "probability"))
+        case "lightgbm", _ if type(model).__name__ == "Booster":
+            raw = payoff not in ("value", "probability")
+            return np.asarray(model.predict(rows, raw_score=raw)) / (_rounds(model) if raw else 1)
         case _, "value":
             return model.predict(rows) if not _scores_outliers(model) else model.decision_function(rows)
         case _, "probability":
@@ -73,8 +82,9 @@ def _asked(model: Any, rows: Any, payoff: str) -> Any:
         case "xgboost", _:
             return model.predict(rows, output_margin=True)
         case "lightgbm", _:
-            rounds = model.n_estimators_ if model.get_params().get("boosting_type") == "rf" else 1
-            return model.predict(rows, raw_score=True) / rounds  # a random forest's raw score is the sum of what it averages
+            return model.predict(rows, raw_score=True) / _rounds(
+                model
+            )  # a random forest's raw score is the sum of what it averages
         case "catboost", _:
             import catboost
 
@@ -82,6 +92,13 @@ def _asked(model: Any, rows: Any, payoff: str) -> Any:
         case _ if hasattr(model, "decision_function"):
             return model.decision_function(rows)
     return np.log(model.predict(rows))  # the raw score of a regression with a log link
+
+
+def _rounds(model: Any) -> int:
+    """By how many rounds the raw score of lightgbm is to be divided: only a random forest's."""
+    given = model.params if type(model).__name__ == "Booster" else model.get_params()
+    averages = "rf" in (given.get("boosting_type"), given.get("boosting"))
+    return int((model.num_trees() if type(model).__name__ == "Booster" else model.n_estimators_) if averages else 1)
 
 
 def _usual_depth(rows: int) -> float:
@@ -99,14 +116,13 @@ def contributions(model: Any, rows: Any) -> tuple[FloatArray, FloatArray] | None
     library = library_of(model)
     columns = rows.shape[1]
     if library == "xgboost":
-        if getattr(model, "multi_strategy", None) == "multi_output_tree":
+        if getattr(model, "multi_strategy", None) == "multi_output_tree" or _has_vector_leaves(model):
             return None
         return _split(_xgboost_contributions(model, rows), columns)
     if library == "lightgbm":
-        if model.get_params().get("linear_tree"):
+        if type(model).__name__ != "Booster" and model.get_params().get("linear_tree"):
             return None
-        rounds = model.n_estimators_ if model.get_params().get("boosting_type") == "rf" else 1
-        given = np.asarray(model.predict(rows, pred_contrib=True)) / rounds
+        given = np.asarray(model.predict(rows, pred_contrib=True)) / _rounds(model)
         return _split(given.reshape(len(rows), -1, columns + 1), columns)
     if library == "catboost":
         import catboost
@@ -117,6 +133,16 @@ def contributions(model: Any, rows: Any) -> tuple[FloatArray, FloatArray] | None
         given = model.get_feature_importance(catboost.Pool(rows, cat_features=named), type="ShapValues")
         return _split(np.asarray(given).reshape(len(rows), -1, columns + 1), columns)
     return _shap_contributions(model, rows)
+
+
+def _has_vector_leaves(model: Any) -> bool:
+    if type(model).__name__ != "Booster":
+        return False
+    import json
+
+    return int(json.loads(model.save_config())["learner"]["learner_model_param"].get("num_target", 1)) > 1 and (
+        "multi_output_tree" in model.save_config()
+    )
 
 
 def _split(given: FloatArray, columns: int) -> tuple[FloatArray, FloatArray]:
@@ -137,6 +163,8 @@ def _xgboost_contributions(model: Any, rows: Any) -> FloatArray:
 def _shap_contributions(model: Any, rows: Any) -> tuple[FloatArray, FloatArray] | None:
     if type(model).__name__ == "IsolationForest":
         return None  # shap explains the depth of its leaves, not its score
+    if getattr(model, "loss", None) == "exponential":
+        return None  # there shap's base is the logarithm of the odds, of which the model starts from the half
     try:
         import shap
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tools.proof.zoo.datasets import Table, table
+from tools.proof.zoo.wider import wider
 
 SEED = 0
 REGRESSIONS = ("diabetes", "prices")
@@ -37,7 +38,8 @@ class Recipe:
 
 def recipes() -> list[Recipe]:
     """Every model of the zoo, library by library."""
-    return [*_xgboost(), *_lightgbm(), *_catboost(), *_scikit()]
+    more = [Recipe(library, name, data, train) for library, name, data, train in wider()]
+    return [*_xgboost(), *_lightgbm(), *_catboost(), *_scikit(), *more]
 
 
 def words(settings: dict[str, Any]) -> str:

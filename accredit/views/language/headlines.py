@@ -1,0 +1,639 @@
+"""The first sentence of every kind of result: the answer, as far as the numbers support it. One home for every medium.
+
+What may be said is decided in `leaders`, as records; here it becomes words. The rules, which tests hold against thousands of
+made results: nobody is named first whom an interval does not set apart; "most" is said only of more than half of a whole that
+nothing is taken from; "x of y" only where x is a part of y; what is nothing is said to be nothing; and where there is a
+probability, it comes first, with the exact scale beside it.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import singledispatch
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from accredit.answers.verdicts import Origin
+from accredit.checks.json_data import round_off
+from accredit.core import Attribution, Attributions, FloatArray, Interactions, Known, NoteKind
+from accredit.explanation.citations import Citations
+from accredit.explanation.refits import RefitExplanation
+from accredit.explanation.result import WHOLE, Explanation
+from accredit.models.encoded import visible
+from accredit.rows.result import TableExplanation
+from accredit.series.result import SeriesExplanation
+from accredit.values.report import GameReport
+from accredit.views.language.answer_words import READABLE, payoff_ends, payoff_words, players_word
+from accredit.views.language.leaders import HALF, Lead, Leaders, Support, lead, leaders
+from accredit.views.language.numbers import between, brief, fix, part_of, percent
+from accredit.views.language.phrases import chance, counted, interactions_headline, place_name, row_name, title, unit
+from accredit.views.language.printable import short
+
+if TYPE_CHECKING:
+    from accredit.arena.standings import Standings
+    from accredit.audit.finding import Findings
+    from accredit.influence.trace import Trace
+    from accredit.labels.result import WrongLabels
+
+NAMED = 3  # players that a sentence names at one end
+NAME = 40  # cells of a player's name in a sentence
+SAID_FIRST = (NoteKind.NOTHING_KNOWN, NoteKind.NOTHING_EARNED)  # notes that are the answer
+NO_ERROR = "the error of these numbers is not known"
+OWN_WORDS = re.compile(r"(no|none|nobody|all|over) |row \d")  # how a clause begins that does not begin with a name
+
+
+@dataclass(frozen=True)
+class Voice:
+    """How players of one kind are spoken of: the noun, and what one, and several, of them do above and below zero."""
+
+    noun: str
+    up: tuple[str, str] = ("raises it", "raise it")
+    down: tuple[str, str] = ("lowers it", "lower it")
+    whole: str = "accounts for most of it"
+    unit: str = ""  # of credit, written behind it
+    quoted: bool = False
+
+    def verb(self, end: Lead) -> str:
+        """What those at one end do."""
+        one, several = self.up if end.sign > 0 else self.down
+        return one if len(end.players) == 1 else several
+
+
+EARN = Voice("player", ("earns", "earn"), ("loses", "lose"), "earns most of it")
+WORTH = Voice("row", ("is worth", "are worth"), ("costs", "cost"), "is worth most of it")
+
+
+@dataclass(frozen=True)
+class Move:
+    """An output with and without what plays: as probabilities where there are some, else on the scale that is credited."""
+
+    label: str
+    after: str
+    before: str = ""  # "" where that is not known
+    rises: bool | None = None  # None: the same as far as it is written
+    without: str = ""  # with no words
+
+    def __str__(self) -> str:
+        is_number = bool(self.label) and not any(letter.isalpha() for letter in self.label)
+        name = f"Output “{self.label}” is" if is_number else self.label  # “0 8” would be a riddle
+        if not self.before:
+            return f"{name} {self.after}".strip()
+        way = "unchanged from" if self.rises is None else "up from" if self.rises else "down from"
+        return f"{name} {self.after}, {way} {self.before} {self.without}".strip()
+
+
+@dataclass(frozen=True)
+class Headline:
+    """A first sentence, and the records that it was made from."""
+
+    kind: str
+    text: str
+    leaders: Leaders | None = None  # None: nobody is ranked
+    move: Move | None = None
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@singledispatch
+def headline(result: object) -> Headline:
+    """The first sentence of a result.
+
+    >>> from accredit.games import TableGame
+    >>> from accredit.values import shapley
+    >>> for worth in ([0, 60, -20, 40], [0, 1.9, 0.05, 1.95], [0, 1, 1, 2], [0, 0, 0, 0]):
+    ...     print(headline(shapley(TableGame(("TV", "radio"), worth))))
+    TV earns more than any other player (+60), radio loses more than any other (−20); together +40.
+    TV earns most of it: 1.90 of 1.95.
+    TV and radio earn the same: 1 each of 2.
+    No player is credited with anything: all credit is 0.
+    """
+    raise TypeError(f"there is no headline for {type(result).__name__}")  # pragma: no cover: a programming error
+
+
+# From records to words
+
+
+def write(told: Leaders, voice: Voice, count: int) -> str:
+    """Who is first above zero and below it among `count` players, as a clause.
+
+    >>> known = Attribution(("a", "b"), [3, 2.5], 5.5, "m", interval=[[2, 4], [1.9, 3]])
+    >>> write(leaders(known), Voice("word", unit="log-odds"), 2)
+    'a and b raise it (+3 and +2.5 log-odds), but their intervals overlap; together +5.5 log-odds'
+    """
+    first, second = told.first, told.second
+    if first is None:
+        return f"no {voice.noun} is credited with anything: {_nothing(told)}"
+    doubt = f"; {NO_ERROR}" if told.known is Known.UNKNOWN else ""
+    if not _may_name(first):
+        return _unnamed(first, voice, count) + doubt
+    if told.total is None:
+        return _rank(first, voice) + doubt
+    if told.share is not None and first.support is not Support.OVERLAP:
+        return _part(first, told, voice, count) + doubt
+    said = _end(first, voice, count)
+    if second is not None and _may_name(second):
+        said += ", " + _end(second, replace(voice, unit=""), count, again=True)
+    return said + _sum(told, voice) + doubt
+
+
+def _nothing(told: Leaders) -> str:
+    return (
+        f"no credit is larger than {round_off(told.largest, 1)}, which may be rounding" if told.largest else "all credit is 0"
+    )
+
+
+def _may_name(end: Lead) -> bool:
+    """Are they few enough, and sure enough, to be named?"""
+    return end.support is not Support.UNCERTAIN and (len(end.players) <= NAMED or end.support is Support.TIED)
+
+
+def _unnamed(end: Lead, voice: Voice, count: int) -> str:
+    if end.support is Support.UNCERTAIN:
+        assert end.ends is not None
+        largest = f"{brief(end.credit[0])}, {between(*end.ends, 3)}"
+        return f"no {voice.noun} stands out: the interval of the largest credit ({largest}) holds 0"
+    which = f"all {count}" if len(end.players) == count else f"the {len(end.players)} largest"
+    return f"no single {voice.noun} leads: the intervals of {which} overlap"
+
+
+def _end(end: Lead, voice: Voice, count: int, again: bool = False) -> str:
+    """Those at one end of signed credit, and how much they have."""
+    who, verb, behind = _names(end, voice), voice.verb(end), f" {voice.unit}" if voice.unit else ""
+    if end.support is Support.OVERLAP:
+        beyond = "" if len(end.players) == count else " more than the others"
+        return f"{who} {verb}{beyond} ({_and([brief(x) for x in end.credit])}{behind}), but their intervals overlap"
+    if end.support is Support.TIED:
+        return f"{who} {verb} equally ({brief(end.credit[0])}{behind} each)"
+    if count == 1:
+        return f"{who} {verb} ({_amount(end)}{behind})"
+    return f"{who} {verb} more than any other{f' {voice.noun}' * (not again)} ({_amount(end)}{behind})"
+
+
+def _part(first: Lead, told: Leaders, voice: Voice, count: int) -> str:
+    """The first, where nobody's credit counts against the total: a part of it."""
+    assert told.total is not None
+    part, whole = part_of(abs(first.credit[0]), abs(told.total))
+    who, verb, behind = _names(first, voice), voice.verb(first), f" {voice.unit}" if voice.unit else ""
+    if first.support is Support.TIED:
+        beyond = "" if len(first.players) == count else ", and more than the others"
+        return f"{who} {verb} the same{beyond}: {part} each of {whole}{behind}"
+    error = "" if first.ends is None or first.ends[0] == first.ends[1] else f" (interval {between(*first.ends, 3)})"
+    if told.is_most and first.sign > 0:
+        return f"{who} {voice.whole}: {part} of {whole}{behind}{error}"
+    beyond = "" if count == 1 else f" more than any other {voice.noun}"
+    return f"{who} {verb}{beyond}: {part} of {whole}{behind}{error}"
+
+
+def _rank(first: Lead, voice: Voice) -> str:
+    """The first of scores, which add up to nothing."""
+    who, behind = _names(first, voice), f" {voice.unit}" if voice.unit else ""
+    if first.support is Support.OVERLAP:
+        return f"{who} lead ({_and([brief(x, False) for x in first.credit])}{behind}), but their intervals overlap"
+    if first.support is Support.TIED:
+        return f"{who} rank first together ({brief(first.credit[0], False)}{behind} each)"
+    return f"{who} ranks first ({_amount(first, False)}{behind})"
+
+
+def _amount(end: Lead, signed: bool = True) -> str:
+    """Credit, with what is known of its error."""
+    credit = end.credit[0]
+    if end.ends is None or end.ends[0] == end.ends[1]:
+        return brief(credit, signed)
+    above, below = end.ends[1] - credit, credit - end.ends[0]
+    if min(above, below) >= 0.9 * max(above, below):
+        return f"{brief(credit, signed)} ±{round_off(max(above, below), 1)}"
+    return f"{brief(credit, signed)}, interval {between(*end.ends, 3)}"
+
+
+def _sum(told: Leaders, voice: Voice) -> str:
+    """What signed credit adds up to."""
+    if told.total is None or not told.adds_up:
+        return ""
+    behind = f" {voice.unit}" if voice.unit else ""
+    return f"; together {brief(told.total)}{behind}" + ", as they nearly cancel out" * told.cancels
+
+
+def _names(end: Lead, voice: Voice) -> str:
+    """Players in a row; how many, where they are more than a sentence names."""
+    if len(end.players) > NAMED:
+        return f"{len(end.players)} {plural(voice.noun)}"
+    return _and([f"“{short(name, NAME)}”" if voice.quoted else short(name, NAME) for name in end.players])
+
+
+def _and(words: Sequence[str]) -> str:
+    """Words in a row.
+
+    >>> _and(["a"]), _and(["a", "b", "c"])
+    ('a', 'a, b and c')
+    """
+    return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else words[0]
+
+
+def plural(noun: str) -> str:
+    """Several of something.
+
+    >>> plural("word"), plural("patch"), plural("series")
+    ('words', 'patches', 'series')
+    """
+    return noun if noun.endswith("s") else f"{noun}es" if noun.endswith("ch") else f"{noun}s"
+
+
+def _full(clause: str) -> str:
+    """A clause as a sentence; a name that somebody gave keeps its first letter."""
+    start = clause[:1].upper() + clause[1:] if OWN_WORDS.match(clause) else clause
+    return start if start.endswith((".", "?", "!")) else f"{start}."
+
+
+# Games and scores
+
+
+@headline.register
+def _(result: Attribution) -> Headline:
+    return credit_headline(result)
+
+
+@headline.register
+def _(report: GameReport) -> Headline:
+    return replace(credit_headline(report.values), kind="game")
+
+
+def credit_headline(result: Attribution, voice: Voice = EARN) -> Headline:
+    """Of credit that has no model behind it: who earns how much of a total, or how scores rank."""
+    told = leaders(result)
+    said = write(told, voice, len(result))
+    if told.first is not None and told.total is None:
+        said += "; a ranking, which does not add up to a total"
+    elif told.first is not None and not told.adds_up and told.total is not None:
+        said += f"; credit adds up to {round_off(float(result.credit.sum()))}, not to the total of {round_off(told.total)}"
+    return Headline("credit", _full(said), told)
+
+
+@headline.register
+def _(result: Attributions) -> Headline:
+    each = [f"{short(name, NAME)}: {_first_of(one)}" for name, one in result.items()]
+    more = f"; … {counted(len(each) - NAMED, 'more output')}" if len(each) > NAMED else ""
+    return Headline("outputs", f"First in {counted(len(each), 'output')}: {'; '.join(each[:NAMED])}{more}.")
+
+
+def _first_of(result: Attribution) -> str:
+    """Who is first, in as few words as that takes."""
+    first = leaders(result).first
+    if first is None or not _may_name(first):
+        return "nobody stands out"
+    shared = {Support.OVERLAP: ", intervals overlap", Support.TIED: " each"}.get(first.support, "")
+    return f"{_names(first, EARN)} ({brief(first.credit[0])}{shared})"
+
+
+@headline.register
+def _(result: Interactions) -> Headline:
+    return Headline("interactions", f"{interactions_headline(result)}.")
+
+
+# Texts, pictures, answers
+
+
+@headline.register
+def _(explanation: Explanation) -> Headline:
+    """The output with and without what plays, then who raised and lowered it, by the first method that tells which way."""
+    kind = "answer" if explanation.said else "picture" if explanation.picture else "pair" if explanation.pair else "text"
+    for note in explanation.notes:
+        if note.kind in SAID_FIRST:
+            return Headline(kind, _full(note.text))
+    output = output_move(explanation)
+    for method, result in explanation:
+        if method not in explanation.unsigned:
+            told, voice = leaders(_placed(explanation, result)), _voice(explanation)
+            return Headline(kind, _with_output(output, told, voice, len(result)), told, output)
+    return Headline(kind, f"{output}. {_unsigned(explanation)}".strip(), None, output)
+
+
+def _with_output(output: Move, told: Leaders, voice: Voice, count: int) -> str:
+    """The output, then who moved it; that nobody did is a sentence of its own."""
+    said = write(told, voice, count)
+    return f"{output}: {said}." if told.first is not None and _may_name(told.first) else f"{output}. {_full(said)}"
+
+
+def _voice(explanation: Explanation) -> Voice:
+    scale = payoff_words(explanation)
+    return Voice(
+        players_word(explanation) if explanation.picture is None else "part",
+        unit=scale if scale == "log-odds" else f"in {scale}",
+        quoted=explanation.picture is None,
+    )
+
+
+def _placed(explanation: Explanation, result: Attribution) -> Attribution:
+    """Patches of a picture by their places."""
+    if explanation.picture is None:
+        return result
+    return replace(result, players=tuple(place_name(player) for player in result.players))
+
+
+def _unsigned(explanation: Explanation) -> str:
+    """What methods can say that tell how much, and not which way."""
+    for method, result in explanation:
+        if explanation.flow is not None and any(note.kind is NoteKind.NOT_UNIQUE for note in explanation.flow.notes):
+            return f"{next(note.text for note in explanation.flow.notes if note.kind is NoteKind.NOT_UNIQUE)}"
+        first = leaders(_placed(explanation, result)).first
+        if first is None or not _may_name(first):
+            return f"{title(method)} sets no {_voice(explanation).noun} apart."
+        who = _names(first, _voice(explanation))
+        return f"{title(method)} ranks {who} first; it does not tell which way."
+    return ""
+
+
+def output_move(explanation: Explanation) -> Move:
+    """The explained output: a probability where there is one, and what it is without any player."""
+    label = visible(short(explanation.target, NAME))
+    without = f"with no {plural(players_word(explanation) if explanation.picture is None else 'part')}"
+    ends = payoff_ends(explanation)
+    if explanation.said is not None:
+        return _answer_move(explanation, label, ends, without)
+    found = next((p for name, p in explanation.prediction if name == explanation.target), None)
+    probability = found is not None and explanation.unit == "probability"
+    shown = "" if found is None else percent(found, 1) if probability else round_off(found)
+    chances: dict[str, Callable[[float], float]] = {"log-odds": sigmoid, "probability": float}
+    to_chance = chances.get(explanation.payoff)
+    if ends is None:
+        return Move(label, shown)
+    if to_chance is not None and (probability or found is None):
+        before = to_chance(ends[1])
+        after = to_chance(ends[0]) if found is None else found
+        return _moved(label, after, before, lambda p: percent(p, 1), without)
+    if not probability and explanation.payoff == "logit":  # a regression: the output itself
+        return _moved(label, *ends, round_off, without)
+    return _moved(f"{label} {shown}; {explanation.payoff}", *ends, lambda x: round_off(x, 3), without)
+
+
+def _answer_move(explanation: Explanation, label: str, ends: tuple[float, float] | None, without: str) -> Move:
+    said, scale = explanation.said, payoff_words(explanation)
+    label = "This answer" if explanation.target == WHOLE else f"“{label}”"
+    label += (
+        f" rather than “{short(said.rather_than.strip(), NAME)}”"
+        if said and said.rather_than and scale.startswith("diff")
+        else ""
+    )
+    if ends is None:
+        return Move(label, "")
+    if scale in ("log-probability", "probability"):
+        chances = [math.exp(min(x, 0.0)) for x in ends] if scale == "log-probability" else list(ends)
+        if max(chances) >= READABLE:
+            return _moved(f"{label}: probability", chances[0], chances[1], likely, without)
+    return _moved(f"{label}: {scale}", *ends, lambda x: fix(x, 2), without)
+
+
+def likely(p: float) -> str:
+    """A probability of an answer.
+
+    >>> likely(0.987), likely(0.0833), likely(1e-9)
+    ('98.7%', '8.3%', 'below 0.1%')
+    """
+    return percent(p, 1) if p >= READABLE else "below 0.1%"
+
+
+def _moved(label: str, after: float, before: float, write: Callable[[float], str], without: str) -> Move:
+    texts = write(after), write(before)
+    return Move(label, texts[0], texts[1], None if texts[0] == texts[1] else after > before, without)
+
+
+def sigmoid(score: float) -> float:
+    """The probability that log-odds stand for.
+
+    >>> sigmoid(0.0), round(sigmoid(1.937), 3)
+    (0.5, 0.874)
+    """
+    return 1 / (1 + math.exp(-score)) if score > -700 else 0.0
+
+
+# Rows of tables and series
+
+
+@headline.register
+def _(explanation: TableExplanation) -> Headline:
+    if len(explanation) == 1:
+        return row_headline(explanation, 0)
+    several = len(explanation.outputs) > 2
+    found = explanation.overall_importance() if several else explanation.importance()
+    moved = f"all {len(explanation.outputs)} outputs" if several else _output(explanation)
+    return _over(found, f"over {len(explanation):,} rows", "column", moved, unit(explanation), several)
+
+
+@headline.register
+def _(explanation: SeriesExplanation) -> Headline:
+    if len(explanation) == 1:
+        return replace(row_headline(explanation.table, 0, "part", explanation.row(0)), kind="series")
+    over = f"over {len(explanation):,} series"
+    found = _over(explanation.importance(), over, "part", _output(explanation.table), unit(explanation.table))
+    return replace(found, kind="series")
+
+
+def _output(explanation: TableExplanation) -> str:
+    return "the prediction" if explanation.target == "prediction" else f"“{short(explanation.target, NAME)}”"
+
+
+def row_headline(explanation: TableExplanation, row: int, noun: str = "column", credit: Attribution | None = None) -> Headline:
+    """One row: its output beside the base value, and the columns that raised and lowered it."""
+    k, scale = explanation.place(), unit(explanation)
+    ends = float(explanation.prediction[row, k]), float(explanation.base[k])
+    chances = chance(explanation, row), chance(explanation, None)
+    label = (
+        _output(explanation).removeprefix("the ").capitalize() if explanation.target == "prediction" else _output(explanation)
+    )
+    without = "at the base value"
+    if all(chances):
+        rises = None if chances[0] == chances[1] else ends[0] > ends[1]
+        output = Move(label, chances[0], chances[1], rises, without)
+    elif explanation.payoff == "probability":
+        output = _moved(label, *ends, lambda p: percent(p, 1), without)
+    else:
+        output = _moved(label, *ends, round_off, without)
+    result = explanation.row(row) if credit is None else credit
+    told = leaders(result)
+    voice = Voice(noun, unit="" if scale == "value" else scale if scale == "log-odds" else f"in {scale}")
+    return Headline("row", _with_output(output, told, voice, len(result)), told, output)
+
+
+def _over(found: Attribution, over: str, noun: str, moved: str, scale: str, several: bool = False) -> Headline:
+    """Mean sizes of credit over many inputs: which column moves the output, on average."""
+    told = leaders(found)
+    first, behind = told.first, "" if scale == "value" else f" {scale}" if scale == "log-odds" else f" in {scale}"
+    if first is None:
+        said = f"no {noun} moves {moved}: {_nothing(told)}"
+    elif not _may_name(first):
+        said = _unnamed(first, Voice(noun), len(found))
+    else:
+        verb, who = ("moves" if len(first.players) == 1 else "move"), _names(first, Voice(noun))
+        sizes = _and([brief(x, False) for x in first.credit]) if first.support is Support.OVERLAP else _amount(first, False)
+        average = "on average, added over them" if several else "on average"
+        beyond = (
+            " more than any other"
+            if len(first.players) == 1 and len(found) > 1
+            else " the same"
+            if first.support is Support.TIED
+            else " more than the others"
+        )
+        beyond += f" {noun}" * (beyond.endswith("other"))
+        said = f"{who} {verb} {moved}{beyond}, by {sizes}{behind} {average}"
+        said += ", but their intervals overlap" if first.support is Support.OVERLAP else ""
+        if scale == "log-odds" and len(first.players) == 1:
+            said += f" (as far as from 50% to {percent(sigmoid(first.credit[0]))})"
+    return Headline("rows", _full(f"{over}, {said}"), told)
+
+
+@headline.register
+def _(found: RefitExplanation) -> Headline:
+    shares = found.share_in_top(1)
+    order = sorted(shares, key=lambda player: -shares[player])
+    over = f"Over {len(found.refits)} refits"
+    if shares[order[0]] > HALF and (len(order) == 1 or shares[order[1]] < shares[order[0]]):
+        return Headline("refits", f"{over}, {short(order[0], NAME)} ranks first in {percent(shares[order[0]])} of them.")
+    listed = _and([f"{short(player, NAME)} in {percent(shares[player])}" for player in order[:NAMED] if shares[player] > 0])
+    return Headline("refits", f"{over}, no column ranks first in more than half of them: {listed}.")
+
+
+# Answers with their sources
+
+
+@headline.register
+def _(found: Citations) -> Headline:
+    """How many sentences have which verdict."""
+    counts = {origin: sum(each.verdict is origin for each in found) for origin in Origin}
+    told = [
+        f"{counts[Origin.PASSAGES]} of {counted(len(found), 'sentence')} supported by the passages",
+        *[f"{counts[Origin.MEMORY]} from the model's own memory"] * bool(counts[Origin.MEMORY]),
+        *[f"{counts[Origin.NOWHERE]} unsupported"] * bool(counts[Origin.NOWHERE]),
+        *[f"{counts[Origin.UNTOLD]} undecided"] * bool(counts[Origin.UNTOLD]),
+    ]
+    return Headline("citations", f"{', '.join(told)}.")
+
+
+def trace_headline(found: Trace) -> Headline:
+    """What the model said, and which training text made it likelier by the largest score."""
+    after = f" after “{short(found.prompt, NAME)}”" if found.prompt else ""
+    said = f"The model says “{short(found.answer, NAME)}”{after} with probability {likely(found.probability)}"
+    best = int(np.argmax(found.scores))
+    if found.scores[best] <= 0:
+        return Headline("trace", f"{said}; none of {counted(len(found.texts), 'training text')} made it likelier.")
+    return Headline("trace", f"{said}; training row {best + 1} ranks first among those that made it likelier.")
+
+
+# Attention flow
+
+
+def flow_headline(credit: Attribution, whole: float, where: str, ranges: FloatArray | None = None) -> Headline:
+    """What an attention flow says of the tokens of a layer. `ranges` are the least and the most that each token has over all
+    maximum flows, (tokens, 2): a leader is named only where every one of them agrees.
+
+    >>> even = Attribution(("a", "b"), [0.5, 0.5], 1.0, "flow")
+    >>> print(flow_headline(even, 1.0, "input", np.array([[0.0, 1.0], [0.0, 1.0]])))
+    Attention flow cannot rank these tokens: other maximum flows give each of them anything from 0 to 1.
+    """
+    if not whole > 0:
+        return Headline("flow", "Nothing flows: no path of positive weights leads from the output to the input.")
+    voice = Voice("token", ("carries", "carry"), quoted=True, whole="carries most of it")
+    if ranges is None:
+        told = leaders(replace(credit, total=whole))
+        said = write(told, voice, len(credit))
+        return Headline("flow", f"At the {where}, {said}; other maximum flows may rank them otherwise.", told)
+    known = replace(credit, interval=ranges, stderr=None, precision=None, level=None)
+    first = lead(known, 1)
+    told = leaders(known)
+    if first is not None and first.support is Support.ALONE:
+        low, high = (round_off(x, 3) for x in ranges[credit.place(first.players[0])].tolist())
+        span = low if low == high else f"{low} to {high}"
+        who = f"“{short(first.players[0], NAME)}”"
+        said = f"{who} carries more than any other token in every maximum flow: {span} of {round_off(whole, 3)}"
+        return Headline("flow", f"At the {where}, {said}.", told)
+    return Headline("flow", f"{cannot_rank(ranges, len(first.players) if first else len(credit))}.", told)
+
+
+def cannot_rank(ranges: FloatArray, alike: int) -> str:
+    """That maximum flows disagree on who comes first, and how far.
+
+    >>> cannot_rank(np.array([[0.0, 1.0], [0.0, 0.6]]), 2)
+    'Attention flow cannot rank these tokens: maximum flows disagree, and give a token as little as 0 and as much as 1'
+    """
+    low, high = round_off(float(ranges[:, 0].min()), 2), round_off(float(ranges[:, 1].max()), 2)
+    if alike == len(ranges):
+        known = {(round_off(least, 2), round_off(most, 2)) for least, most in ranges.tolist()}
+        same = f"other maximum flows give each of them anything from {low} to {high}"
+        differ = f"maximum flows disagree, and give a token as little as {low} and as much as {high}"
+        return f"Attention flow cannot rank these tokens: {same if len(known) == 1 else differ}"
+    return f"Attention flow cannot tell which of {alike} tokens comes first: maximum flows disagree, from {low} to {high}"
+
+
+# Training data
+
+
+def worth_headline(values: Attribution, harmful: int = 0) -> Headline:
+    """Which training row, or group, is worth more than the others, and how many surely do harm."""
+    told = leaders(values)
+    up = told.up
+    if up is None or not _may_name(up):
+        said = _unnamed(up, WORTH, len(values)) if up is not None else f"no row adds anything: {_nothing(told)}"
+    else:
+        said = write(replace(told, down=None), WORTH, len(values))
+    harm = f"; {counted(harmful, 'row')} surely {'do' if harmful != 1 else 'does'} harm" if harmful else ""
+    return Headline("worth", _full(said + harm), told)
+
+
+def labels_headline(found: WrongLabels) -> Headline:
+    """How many labels look wrong, with its interval."""
+    said = found.verdict[:1].upper() + found.verdict[1:]
+    if found.precision_interval is not None:
+        low, high = found.precision_interval
+        said += f" (90% interval {low:.0%} to {high:.0%})"
+    return Headline("labels", said)
+
+
+# Which explanation to trust
+
+
+def compare_headline(table: Standings) -> Headline:
+    """Which method comes closest to the oracle, and which cannot be told from it on these inputs."""
+    from accredit.arena.contest import ORACLE, RANDOM
+
+    ranked = [s for s in table.standings if s.share is not None and s.method not in (ORACLE, RANDOM)]
+    if not ranked:
+        return Headline("compare", "No method is ranked: no metric tells the oracle from chance on these inputs.")
+    best, inputs = ranked[0], counted(table.rows, "input")
+    assert best.share is not None
+    way = f"{fix(best.share.value, 2)} of the way from random to the oracle"
+    alike = [s.method for s in ranked[1:] if s.p_best is None or s.p_best >= 1 - table.level]
+    if not alike:
+        said = "is more faithful than every other method" if len(ranked) > 1 else "alone is ranked"
+        return Headline("compare", f"{best.method} {said} on {inputs}: {way}.")
+    some = _and(alike) if len(alike) <= NAMED else f"{', '.join(alike[:NAMED])} and {len(alike) - NAMED} more"
+    return Headline("compare", f"Cannot tell {best.method} ({way}) from {some} on {inputs}; it comes first, but not surely.")
+
+
+def audit_headline(report: Findings) -> Headline:
+    """The verdict of an audit; that checks pass is not a proof."""
+    if report.conclusion is not None:
+        return Headline("audit", _sentence(str(report.conclusion)))
+    if not report.found:
+        return Headline("audit", "No check could be run.")
+    one = all(finding.rows == 1 for finding in report)
+    who, where = _sentence(report.subject.partition(";")[0]).rstrip("."), " on this one input" * one
+    count, unclear = counted(len(report.found), "check"), [f.name for f in report if f.verdict == "unclear"]
+    if report.flagged:
+        said = f"{who} fails {len(report.flagged)} of {count}{where}: {', '.join(report.flagged)}"
+    else:
+        said = f"{who} fails none of {count}{where}"
+    said += f"; undecided: {', '.join(unclear)}" if unclear else ""
+    return Headline("audit", f"{said}.{' What they would find on other inputs is not known.' * one}")
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")
+
+
+def row_title(explanation: TableExplanation, row: int) -> str:
+    """A row's number and its own headline, for a list of rows."""
+    name = row_name(explanation, row)
+    return f"{name[:1].upper()}{name[1:]}. {row_headline(explanation, row)}"

@@ -1,0 +1,44 @@
+"""What a reader must know of a table whose cells are read, but perhaps not as they were meant."""
+
+from __future__ import annotations
+
+import pytest
+
+from accredit.store.frames import notes_of, read_frame
+
+pytest.importorskip("pandas", reason="pandas is not installed: pip install 'accredit[data]'")
+
+TOTAL, UNITS, BRACKETS, ZEROS = "looks like a total", "numbers with units", "because of brackets", "zeros in front"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("item,amount\nA,1\nB,2\nTotal,3\n", TOTAL),
+        ("Posten;Betrag\nA;1,5\nB;2,25\nSumme:;3,75\n", TOTAL),
+        ("item,amount,n\nA,1,2\nB,2,3\n,3,5\n", TOTAL),
+        ("name,weight\nA,12 kg\nB,13.5 kg\n", UNITS),
+        ("a,b\n(12.5),x\n3.0,y\n", BRACKETS),
+        ("zip,v\n00123,1\n04567,2\n", ZEROS),
+    ],
+)
+def test_it_is_said(tmp_path, text, said):
+    (tmp_path / "rows.csv").write_text(text)
+    assert [said in note for note in notes_of(read_frame(tmp_path / "rows.csv"))].count(True) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "item,amount\nA,1\nB,2\nC,3\n",  # adds up, but C is an item
+        "item,amount\nA,1\nB,2\nTotal,4\n",
+        "a,b\n1,2\n2,3\n3,5\n",  # no column of words: nothing names a total
+        "item,amount\nA,0\nB,0\nTotal,0\n",
+        "name,kind\nA,model 3\nB,b12\n",
+        "a,b\n10,0\n0,0.5\n",
+    ],
+)
+def test_and_nothing_where_there_is_nothing_to_say(tmp_path, text):
+    (tmp_path / "rows.csv").write_text(text)
+    notes = " ".join(notes_of(read_frame(tmp_path / "rows.csv")))
+    assert not any(said in notes for said in (TOTAL, UNITS, BRACKETS, ZEROS))

@@ -1,0 +1,242 @@
+"""First sentences, held against thousands of made results: what they state, not how they are worded."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from accredit.core import Attribution, FloatArray, Known, Note, NoteKind, Precision
+from accredit.explanation import Explanation
+from accredit.rows.result import TableExplanation
+from accredit.series.result import SeriesExplanation
+from accredit.views.language.headlines import (
+    NAMED,
+    credit_headline,
+    flow_headline,
+    headline,
+    output_move,
+    row_headline,
+    worth_headline,
+)
+from accredit.views.language.leaders import Lead, Leaders, Support, lead, leaders
+
+RESULTS = 2000  # made results
+NAMES = tuple(f"zq{k}x" for k in range(9))  # names that no sentence holds by itself
+NUMBER = r"([−-]?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?)"
+
+
+def made(rng: np.random.Generator) -> Attribution:
+    """A result of any kind: signed or not, tied or not, exact, with intervals or neither, large, small or nothing."""
+    n = int(rng.integers(1, len(NAMES) + 1))
+    scale = 10.0 ** rng.integers(-6, 5)
+    credit = rng.normal(0, 1, n) * scale
+    shape = rng.integers(6)
+    if shape == 0:
+        credit = np.abs(credit)
+    elif shape == 1:
+        credit = -np.abs(credit)
+    elif shape == 2:
+        credit = rng.integers(-2, 3, n) * scale  # ties
+    elif shape == 3:
+        credit = credit * (rng.random(n) < 0.3)  # many null players
+    elif shape == 4:
+        credit = credit * 0.0 if rng.random() < 0.3 else credit - credit.mean()  # nothing; cancels
+    total = None if rng.random() < 0.2 else float(credit.sum()) * (1.0 if rng.random() < 0.8 else 0.3)
+    known = rng.integers(3)
+    if known == 0:
+        return Attribution(NAMES[:n], credit, total, "by hand", precision=Precision.exact())
+    if known == 1:
+        return Attribution(NAMES[:n], credit, total, "by hand")
+    half = np.abs(rng.normal(0, 10.0 ** rng.integers(-3, 1), (2, n))) * scale
+    return Attribution(NAMES[:n], credit, total, "by hand", interval=np.stack([credit - half[0], credit + half[1]], axis=1))
+
+
+def every(seed: int, count: int = RESULTS) -> list[Attribution]:
+    rng = np.random.default_rng(seed)
+    return [made(rng) for _ in range(count)]
+
+
+def check_lead(result: Attribution, end: Lead) -> None:
+    """Nobody outside the named is, or may be, as far out as the first; the first has the sign of its end."""
+    inside = set(end.players)
+    credit = {player: end.sign * x for player, x in result}
+    first = credit[end.players[0]]
+    assert first == max(credit.values()) > 0
+    assert [end.sign * x for x in end.credit] == [credit[player] for player in end.players]
+    if result.interval is None:
+        assert end.support in (Support.ALONE, Support.TIED)
+        assert all(abs(credit[p] - first) <= 1e-5 * first for p in inside)
+        assert all(credit[p] < first for p in credit if p not in inside)
+        return
+    ends = {p: sorted(end.sign * x for x in result.interval[k]) for k, p in enumerate(result.players)}
+    low = min(ends[end.players[0]][0], first)
+    assert all(ends[p][1] < low for p in credit if p not in inside)
+    assert all(max(ends[p][1], credit[p]) >= low for p in inside)
+    assert (end.support is Support.UNCERTAIN) == (low <= 0)
+    if end.support is Support.ALONE:
+        assert len(inside) == 1 and all(not e[0] <= first <= e[1] for p, e in ends.items() if p not in inside)
+
+
+@pytest.mark.slow
+def test_leaders_are_those_that_nothing_else_reaches():
+    for result in every(0):
+        told = leaders(result)
+        assert told.nothing == (told.up is None and told.down is None)
+        for end in (told.up, told.down):
+            if end is not None:
+                check_lead(result, end)
+
+
+@pytest.mark.slow
+def test_most_is_more_than_half_of_a_whole_that_nothing_is_taken_from():
+    met = 0
+    for result in every(1):
+        told = leaders(result)
+        if told.share is not None:
+            assert result.total is not None and 0 < told.share <= 1
+            assert not (result.credit > 10 * result.rounding).any() or not (result.credit < -10 * result.rounding).any()
+        if told.is_most:
+            met += 1
+            assert told.first is not None and told.first.support is Support.ALONE and told.known is not Known.UNKNOWN
+            assert abs(told.first.credit[0]) > abs(result.total or 0.0) / 2
+    assert met > RESULTS / 50  # the rule was put to the test
+
+
+def statements_hold(said: str, told: Leaders | None, result: Attribution) -> None:
+    """What is written is in the records: who is named, "most", and every "x of y"."""
+    names = {name for name in NAMES if re.search(rf"\b{name}\b", said)}
+    ends = [] if told is None else [end for end in (told.up, told.down) if end is not None]
+    allowed = {
+        p
+        for end in ends
+        if end.support is not Support.UNCERTAIN
+        for p in end.players[: NAMED if len(end.players) <= NAMED else 0]
+    }
+    assert names <= allowed, said
+    if re.search(r"\bmost\b", said):
+        assert told is not None and told.is_most, said
+    for x, y in re.findall(rf"{NUMBER} of {NUMBER}", said):
+        part, whole = (float(text.replace("−", "-").replace(",", "")) for text in (x, y))
+        assert 0 <= part <= whole * (1 + 1e-9), said
+    if told is not None and told.known is Known.UNKNOWN and names:
+        assert "not known" in said, said
+
+
+@pytest.mark.slow
+def test_sentences_say_what_their_records_hold():
+    for result in every(2):
+        for made_headline in (credit_headline(result), worth_headline(result), headline(result)):
+            statements_hold(made_headline.text, made_headline.leaders, result)
+            assert made_headline.text.startswith(NAMES) or not made_headline.text[0].islower()
+            assert made_headline.text.endswith(".")
+
+
+def explained(result: Attribution, rng: np.random.Generator, payoff: str = "log-odds") -> Explanation:
+    """A text whose first method gave this result, with the probability that goes with it."""
+    whole = (result.baseline or 0.0) + (result.total or 0.0)
+    p = 1 / (1 + np.exp(-np.clip(whole, -30, 30)))
+    prediction = (("POSITIVE", float(p)), ("NEGATIVE", float(1 - p)))
+    return Explanation(
+        " ".join(result.players), prediction, "POSITIVE", result.players, ("shapley",), {"shapley": result}, payoff=payoff
+    )
+
+
+@pytest.mark.slow
+def test_texts_begin_with_the_probability_and_where_it_came_from():
+    rng = np.random.default_rng(3)
+    for result in every(3, 800):
+        result = replace(result, credit=np.clip(result.credit, -9, 9), interval=None, precision=None)
+        result = replace(result, total=float(result.credit.sum()), baseline=float(rng.normal()))
+        found = headline(explained(result, rng))
+        assert found.kind == "text" and found.move is not None
+        statements_hold(found.text, found.leaders, result)
+        after, before = (1 / (1 + np.exp(-x)) for x in (result.baseline + result.total, result.baseline))
+        assert abs(float(found.move.after.rstrip("%")) - 100 * after) <= 0.051
+        assert abs(float(found.move.before.rstrip("%")) - 100 * before) <= 0.051
+        if found.move.rises is not None:
+            assert found.move.rises == (after > before)
+        assert found.text.startswith(f"POSITIVE {found.move.after}")
+
+
+def test_other_payoffs_are_not_called_probabilities():
+    result = Attribution(NAMES[:2], [2.0, 1.0], 3.0, "by hand", baseline=0.5, precision=Precision.exact())
+    found = output_move(explained(result, np.random.default_rng(0), "margin"))
+    assert (found.after, found.before) == ("3.5", "0.5") and "margin" in found.label and "%" in found.label
+
+
+@pytest.mark.parametrize("kind", [NoteKind.NOTHING_KNOWN, NoteKind.NOTHING_EARNED])
+def test_that_nothing_was_earned_comes_before_anything_else(kind):
+    result = Attribution(NAMES[:2], [2.0, 1.0], 3.0, "by hand", baseline=0.5)
+    said = replace(explained(result, np.random.default_rng(0)), notes=(Note(kind, "Nothing was there to earn."),))
+    assert headline(said).text == "Nothing was there to earn." and headline(said).leaders is None
+
+
+def rows_of(rng: np.random.Generator, link: str) -> TableExplanation:
+    n, columns = int(rng.integers(1, 30)), int(rng.integers(1, 8))
+    credit = rng.normal(0, 1, (n, columns, 1)) * rng.random((1, columns, 1)) * (rng.random() > 0.05)
+    base = rng.normal(0, 1, 1)
+    values = [[float(x) for x in rng.normal(size=n)] for _ in range(columns)]
+    return TableExplanation(
+        NAMES[:columns], ("yes",), credit, base, base + credit.sum(axis=1), values, "by hand", "yes", link=link,
+        precision=Precision.exact(),
+    )  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("link", ["", "sigmoid"])
+def test_rows_name_columns_that_their_intervals_set_apart(link):
+    rng = np.random.default_rng(4)
+    for _ in range(400):
+        table = rows_of(rng, link)
+        found = headline(table)
+        of = table.row(0) if len(table) == 1 else table.importance()
+        statements_hold(found.text, found.leaders, of)
+        if found.leaders is not None and found.leaders.first is not None:
+            check_lead(of, found.leaders.first)
+        one = row_headline(table, len(table) - 1)
+        statements_hold(one.text, one.leaders, table.row(len(table) - 1))
+        assert ("%" in str(one.move)) == (link == "sigmoid")
+
+
+@pytest.mark.slow
+def test_a_flow_names_a_token_only_where_every_maximum_flow_agrees():
+    rng = np.random.default_rng(5)
+    agreed = 0
+    for _ in range(800):
+        n = int(rng.integers(2, 8))
+        credit = rng.dirichlet(np.ones(n))
+        width = rng.random((2, n)) * 10.0 ** rng.integers(-4, 1)
+        ranges: FloatArray = np.stack([np.maximum(credit - width[0], 0), np.minimum(credit + width[1], 1)], axis=1)
+        found = flow_headline(Attribution(NAMES[:n], credit, 1.0, "flow"), 1.0, "input", ranges)
+        named = {name for name in NAMES[:n] if name in found.text}
+        best = int(credit.argmax())
+        alone = all(ranges[k, 1] < ranges[best, 0] for k in range(n) if k != best)
+        agreed += alone
+        assert named == ({NAMES[best]} if alone else set()), found.text
+    assert 0 < agreed < 800
+
+
+def test_nothing_flows():
+    assert not any(name in flow_headline(Attribution(NAMES[:2], [0, 0], 0.0, "flow"), 0.0, "input").text for name in NAMES)
+
+
+def test_lead_of_the_other_end():
+    result = Attribution(NAMES[:3], [1.0, -5.0, -5.0], -9.0, "by hand", precision=Precision.exact())
+    low = lead(result, -1)
+    assert low is not None and low.players == NAMES[1:3] and low.support is Support.TIED
+    assert lead(replace(result, credit=np.array([1.0, 2.0, 3.0]), total=6.0), -1) is None
+
+
+def test_series_speak_of_their_parts(series_of_two: SeriesExplanation):
+    assert headline(series_of_two).kind == "series"
+
+
+@pytest.fixture
+def series_of_two() -> SeriesExplanation:
+    from accredit.explanation import explain_series
+
+    rng = np.random.default_rng(0)
+    return explain_series(rng.normal(size=(2, 6, 1)), lambda x: x.sum(axis=(1, 2)), background="zeros")
