@@ -383,6 +383,32 @@ def test_a_first_result_is_laid_out_some_at_a_time_and_a_next_one_at_once(browse
     visit.close()
 
 
+def test_what_is_asked_while_a_file_is_read_waits_for_that_file(browser, server):
+    """The built-in table is not explained in its place, and neither is the file before where the new one cannot be read."""
+    visit = Visit(browser, server, "#tables")
+    page = visit.page
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.post_data) if request.url.endswith("/api/table") else None)
+    with visit.held("/api/table/columns") as waiting:
+        page.set_input_files("#table-file", file("staff.csv", staff(40)))
+        until(page, lambda: len(waiting) == 1)
+        page.click("#tables-form .primary")
+        page.wait_for_timeout(200)
+        assert asked == []
+        with visit.working("/api/table"):
+            waiting[0].continue_()
+    assert [json.loads(body)["name"] for body in asked] == ["staff.csv"]
+    with visit.held("/api/table/columns") as waiting:
+        page.set_input_files("#table-file", file("wages.csv", staff(40)))
+        until(page, lambda: len(waiting) == 1)
+        page.click("#tables-form .primary")
+        waiting[0].fulfill(status=422, json={"problem": "cannot be read"})
+        visit.see("#tables-form .problem").not_to_be_empty()
+    assert len(asked) == 1
+    assert [trouble for trouble in visit.trouble if "422" not in trouble] == []
+    visit.page.context.close()
+
+
 def test_a_long_list_is_sorted_whole_and_the_last_click_wins(browser, server):
     visit = Visit(browser, server, "#tables")
     page = visit.page

@@ -115,7 +115,8 @@ export function dataView(about, frame) {
       const text = await tableFile(chosen);
       file = { name: chosen.name, text, columns: await columnsOf(chosen.name, text) };
     } catch (error) {
-      return tell(error instanceof Problem ? error.message : `${chosen.name} cannot be read. Choose it again.`);
+      tell(error instanceof Problem ? error.message : `${chosen.name} cannot be read. Choose it again.`);
+      return false;
     }
     const { columns } = file;
     const option = (name) => element("option", { value: name }, name || "(no name)");
@@ -129,6 +130,7 @@ export function dataView(about, frame) {
     by("run-options").hidden = false;
     form.querySelector(".primary").disabled = false;
     by("run-target").focus();
+    return true;
   }
 
   async function start() {
@@ -156,7 +158,7 @@ export function dataView(about, frame) {
     }
   }
 
-  takesFiles(by("view-data"), by("run-file"), take);
+  const files = takesFiles(by("view-data"), by("run-file"), take);
   by("run-example").addEventListener("click", async () => {
     try {
       await take(new File([await fetched(`/static/${EXAMPLE.name}`)], EXAMPLE.name));
@@ -184,9 +186,9 @@ export function dataView(about, frame) {
       tell(reason(error));
     }
   });
-  form.addEventListener("submit", (event) => {
+  form.addEventListener("submit", async (event) => {
     event.preventDefault();
-    if (file) start();
+    if (file && (await files.settled())) start();
   });
 
   const view = {

@@ -49,16 +49,18 @@ export function graphPart(frame, view) {
       name = file.name;
       asking.tell("");
       asking.age();
+      return true;
     } catch (error) {
       asking.tell(error instanceof Problem ? error.message : `${file.name} cannot be read. Choose it again.`);
+      return false;
     }
   }
 
-  takesFiles(form, by("edges-file"), take);
+  const files = takesFiles(form, by("edges-file"), take);
   edges.addEventListener("input", () => ((name = "edges.csv"), asking.age()));
-  form.addEventListener("submit", (event) => {
+  form.addEventListener("submit", async (event) => {
     event.preventDefault();
-    solve();
+    if (await files.settled()) solve();
   });
 
   return {

@@ -32,18 +32,25 @@ function marked(bytes) {
   return first === 0xff && second === 0xfe ? "utf-16le" : first === 0xfe && second === 0xff ? "utf-16be" : "utf-8";
 }
 
-// Files that are dropped on an element, or chosen in its field.
+// Files that are dropped on an element, or chosen in its field, read one after the other. `take` tells whether a file could be read.
+// What is asked while one is being read waits for it: `settled` is false where that file could not be.
 export function takesFiles(zone, field, take) {
+  let reading = null;
+  function next(file) {
+    const own = (reading = Promise.resolve(reading).then(() => take(file)));
+    own.finally(() => own === reading && (reading = null));
+  }
   for (const kind of ["dragover", "dragleave", "drop"])
     zone.addEventListener(kind, (event) => {
       event.preventDefault();
       zone.classList.toggle("dropping", kind === "dragover");
-      if (kind === "drop" && event.dataTransfer.files.length) take(event.dataTransfer.files[0]);
+      if (kind === "drop" && event.dataTransfer.files.length) next(event.dataTransfer.files[0]);
     });
   field.addEventListener("change", () => {
-    if (field.files.length) take(field.files[0]);
+    if (field.files.length) next(field.files[0]);
     field.value = "";
   });
+  return { next, settled: async () => (reading ? await reading : true) };
 }
 
 // What was asked for is in sight: where most of the window would show the form, the result is scrolled to its top. Where it
@@ -109,7 +116,8 @@ export function tableView(about, frame) {
       written.open ||= error instanceof Problem && error.message.includes("How it is written");
       result.replaceChildren(...hello);
       asking.age(false);
-      return asking.tell(error instanceof Problem ? error.message : `${chosen.name} cannot be read. Choose it again.`);
+      asking.tell(error instanceof Problem ? error.message : `${chosen.name} cannot be read. Choose it again.`);
+      return false;
     }
     const names = file.columns.map((name) => element("option", { value: name }, name || "(no name)"));
     target.replaceChildren(...(about.table ? [element("option", { value: "" }, "none: it reads them all")] : []), ...names);
@@ -119,6 +127,7 @@ export function tableView(about, frame) {
     if (about.table) explain();
     else asking.tell("");
     by("table-target").focus();
+    return true;
   }
 
   function forget() {
@@ -195,8 +204,8 @@ export function tableView(about, frame) {
     }
   }
 
-  takesFiles(by("view-tables"), by("table-file"), take);
-  written.addEventListener("change", () => last && take(last));
+  const files = takesFiles(by("view-tables"), by("table-file"), take);
+  written.addEventListener("change", () => last && files.next(last));
   target.addEventListener("change", () => (forget(), outdated()));
   shown.addEventListener("change", explain);
   by("table-away").addEventListener("click", () => {
@@ -209,9 +218,9 @@ export function tableView(about, frame) {
     label();
     frame.remember("tables", {});
   });
-  form.addEventListener("submit", (event) => {
+  form.addEventListener("submit", async (event) => {
     event.preventDefault();
-    explain();
+    if (await files.settled()) explain();
   });
   label();
 
