@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import random
+import signal
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +38,14 @@ def language_model() -> Path:
     if (folder := find_model()) is None:
         pytest.skip(f"there is no language model here; {HOW_TO_MAKE}")
     return folder
+
+
+@pytest.fixture
+def interrupts_are_heard() -> Iterator[None]:
+    """A shell starts jobs in the background deaf to interrupts, and so are all processes that they start."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

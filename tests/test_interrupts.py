@@ -12,15 +12,8 @@ import pytest
 
 fcntl = pytest.importorskip("fcntl", reason="pipes of a chosen size are needed")
 ROOT = Path(__file__).parent.parent
+pytestmark = pytest.mark.usefixtures("interrupts_are_heard")
 SMALL = 4096  # bytes of a pipe; whoever writes more waits until somebody reads
-
-
-@pytest.fixture(autouse=True)
-def interrupts_are_heard():
-    """A shell starts jobs in the background deaf to interrupts, and so are all processes that they start."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 def interrupted_after(module: str, command: list[str], folder: Path) -> tuple[int, str]:

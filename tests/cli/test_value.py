@@ -141,6 +141,7 @@ def test_the_same_line_again_pays_for_nothing_and_says_so(run, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("interrupts_are_heard")
 def test_an_interrupted_run_resumes_to_the_same_table(run, tmp_path):
     model = ["--model", "logistic", "--budget", "1200", "--executor", "serial"]  # seconds beyond the first payoff
     line = [*BASE, "--method", "banzhaf", *model, "--json", "--no-curves"]
