@@ -120,20 +120,20 @@ BREAKS = re.compile(
 MARKUP = re.compile(r"</(?:p|div|span|section|li|td|tr|h\d|b|svg|html)>")
 TAG, END = re.compile(r"<[^>]*>"), re.compile(r"(?<=[.!?])\s+|\n")
 DIGITS = re.compile(
-    r"(?:< )?\d+\.\d+|(?:< )?\b\d[\d.,]*(?= (?:s|ms|seconds|minutes)\b)"
+    r"(?:< )?\d+\.\d+|(?:< )?\b\d[\d.,]*(?=%| (?:s|ms|seconds|minutes)\b)"
 )  # that a processor decides, or a clock
 
 
 def sentence_with(text: str, words: str) -> str | None:
     """The first sentence, or line, of a text or a page that has these words; none where they are not there.
 
-    Numbers with decimals are not part of it, and neither is the time that something took: a test that is about one has it among
-    its words.
+    Numbers with decimals and shares are not part of it, and neither is the time that something took: a test that is about one has
+    it among its words.
 
     >>> sentence_with("<p>One row is left.</p><p>Two rows are\\n<b>too</b> many; drop one</p>", "too many")
     'Two rows are too many; drop one'
-    >>> sentence_with("0.5 of 1.25 explained in 3 s", "0.5 of"), sentence_with("One row.", "two")
-    ('0.5 of … explained in … s', None)
+    >>> sentence_with("0.5 of 1.25, or 40%, explained in 3 s", "0.5 of"), sentence_with("One row.", "two")
+    ('0.5 of …, or …%, explained in … s', None)
     """
     if MARKUP.search(text):
         text = html.unescape(TAG.sub("", BREAKS.sub("\n", " ".join(text.split()))))
