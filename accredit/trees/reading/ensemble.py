@@ -11,6 +11,7 @@ import numpy as np
 
 from accredit.core import FloatArray
 from accredit.errors import AccreditError, InvalidInput
+from accredit.products.form import plain_numbers
 from accredit.trees.credit import TreeCredit, TreeOptions, tree_credit
 from accredit.trees.forest import Forest
 
@@ -142,7 +143,7 @@ def plain_rows(columns: tuple[str, ...] | None, features: int, source: str) -> T
         if hasattr(rows, "iloc") and columns is not None:
             check_columns(rows, columns, source)
         try:
-            return np.asarray(rows, dtype=np.float64).reshape(len(rows), -1)
+            return plain_numbers(rows).reshape(len(rows), -1)
         except (TypeError, ValueError) as error:
             raise InvalidInput(f"{source} reads numbers; the rows hold something else: {error}", code="type") from None
 
