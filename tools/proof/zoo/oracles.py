@@ -196,7 +196,7 @@ class Node:
 
 def _plain_catboost(model: Any) -> bool:
     """Are catboost's own contributions those of the definition? In trees that are not symmetric they do not add up to the
-    prediction, in monotone ones they leave out leaves that no training row reached; of sums and scaled models there are none."""
+    prediction, in monotone ones they leave out leaves that no training row reached; sums and scaled models have none."""
     known = model.get_all_params() if model.get_metadata().get("params") else {}
     symmetric = known.get("grow_policy") == "SymmetricTree" and not known.get("monotone_constraints")
     return symmetric and model.get_scale_and_bias()[0] == 1.0
