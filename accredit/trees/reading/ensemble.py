@@ -126,9 +126,9 @@ def probes(forest: Forest, missing: bool, count: int = PROBE_ROWS, seed: int = 0
         codes = np.arange(forest.sets.shape[1] - 1) if (forest.set_of[mine] >= 0).any() else np.zeros(0)
         at = np.unique(forest.threshold[mine & (forest.set_of < 0)])
         kind = np.float32 if forest.single else np.float64
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore"):  # beside the largest number that there is lies infinity, which is left out
             exact = at.astype(kind)
-        near = [np.nextafter(exact, kind(side * np.inf)) for side in (-1, 1)]
+            near = [np.nextafter(exact, kind(side * np.inf)) for side in (-1, 1)]
         known = np.concatenate([exact, *near, (at[1:] + at[:-1]) / 2, codes, [0.0]]).astype(np.float64)
         matrix[:, column] = rng.choice(known[np.isfinite(known)], count)
         if missing:
