@@ -189,3 +189,17 @@ def test_what_a_nullable_column_holds_as_missing_is_missing(kind):
     found = accredit.explain_rows(frame[:4], model, frame[10:20])
     assert found.method.closed_form
     assert_allclose(found.base + found.credit.sum(axis=1)[:, 0], model.predict(frame[:4]), rtol=1e-5)
+
+
+@pytest.mark.parametrize("side", [-1, 0, 1])
+def test_rows_on_thresholds_of_single_precision_go_where_the_model_sends_them(side):
+    """Decimals that single precision does not have, and numbers beyond 2²⁴, of which it has only the even ones."""
+    import xgboost as xgb
+
+    rng = np.random.default_rng(1)
+    x = np.column_stack([rng.normal(size=400).round(1), 16_777_216.0 + rng.integers(0, 6, 400)])
+    model = xgb.XGBRegressor(n_estimators=20, max_depth=4, tree_method="exact", n_jobs=1).fit(x, x[:, 0] * (x[:, 1] % 4))
+    beside = np.nextafter(x[:50], side * np.inf) if side else x[:50]
+    found = closed_form(model, beside, x[100:120])
+    assert_allclose(found.margin[:, 0], model.predict(beside), atol=1e-4)
+    assert_allclose(found.base + found.credit.sum(axis=1), found.margin, atol=1e-10)
