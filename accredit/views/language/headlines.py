@@ -583,12 +583,8 @@ def worth_headline(values: Attribution, harmful: int = 0) -> Headline:
 
 
 def labels_headline(found: WrongLabels) -> Headline:
-    """How many labels look wrong, with its interval."""
-    said = found.verdict[:1].upper() + found.verdict[1:]
-    if found.precision_interval is not None:
-        low, high = found.precision_interval
-        said += f" (90% interval {low:.0%} to {high:.0%})"
-    return Headline("labels", said)
+    """How many labels look wrong, with intervals."""
+    return Headline("labels", found.verdict[:1].upper() + found.verdict[1:])
 
 
 # Which explanation to trust
