@@ -22,8 +22,8 @@ from accredit.views.terminal.valuation_text import (
     QUESTION,
     WORTH,
     extent_of,
+    first_words,
     harm_words,
-    leaders_words,
     linear_words,
     purchase_cells,
     redundancy,
@@ -68,7 +68,7 @@ def _answer(report: DataReport) -> str:
             else sentence(labels_headline(report.labels).text)
         )
     if report.worth is not None:
-        said.append(leaders_words(report.worth.values, report.worth.harmful))
+        said.append(first_words(report.worth))
     return " ".join(said)
 
 
