@@ -128,6 +128,9 @@ def peers(drawn: Draw, seed: int, python: str) -> dict[str, dict[str, float]]:
     }
 
 
+Key = tuple[str, str, int, float, str]
+
+
 @dataclass(frozen=True)
 class Part:
     """What was measured on one draw; every figure by who answered."""
@@ -135,27 +138,29 @@ class Part:
     name: str
     noise: str
     seed: int
+    share: float  # of labels that were made wrong
+    beside: str  # the interpreter of the peers; empty where none was asked
     figures: dict[str, dict[str, float]]
     stated: list[float]  # probabilities of all labels; empty where nobody is accused
     wrong: list[bool]
     refused: str = ""
 
     @property
-    def key(self) -> tuple[str, str, int]:
-        return self.name, self.noise, self.seed
+    def key(self) -> Key:
+        return self.name, self.noise, self.seed, self.share, self.beside
 
 
-def measure(name: str, noise: str, seed: int, wrong: float, python: str | None) -> Part:
+def measure(name: str, noise: str, seed: int, wrong: float, python: str) -> Part:
     """One draw, judged by us and, where `python` names their interpreter, by peers."""
     drawn = draw(name, noise, seed, wrong=wrong)
     try:
         found, probability = ours(drawn, seed)
     except InvalidInput as error:
-        return Part(name, noise, seed, {}, [], [], str(error))
+        return Part(name, noise, seed, wrong, python, {}, [], [], str(error))
     rare = np.bincount(drawn.given)[np.unique(drawn.given)].min() < ROWS_FOR_PEERS
     theirs = peers(drawn, seed, python) if python and not rare else {}
     stated = [] if probability is None else probability.round(6).tolist()
-    return Part(name, noise, seed, {"accredit": found} | theirs, stated, drawn.wrong.tolist())
+    return Part(name, noise, seed, wrong, python, {"accredit": found} | theirs, stated, drawn.wrong.tolist())
 
 
 def show(part: Part) -> None:
@@ -165,8 +170,8 @@ def show(part: Part) -> None:
         print(f"  {who}: " + ", ".join(f"{k} {v:.3f}" for k, v in found.items()), flush=True)
 
 
-def kept_parts(file: Path | None) -> dict[tuple[str, str, int], Part]:
-    """Draws that an earlier run of the same command has measured."""
+def kept_parts(file: Path | None) -> dict[Key, Part]:
+    """Draws that an earlier run has measured; one that was asked otherwise does not count."""
     if file is None or not file.exists():
         return {}
     lines = file.read_text(encoding="utf-8").splitlines()
@@ -197,7 +202,7 @@ def summarise(parts: list[Part]) -> dict[str, Any]:
 def main() -> None:
     """All draws, then the means over each kind of noise."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cleanlab", metavar="PYTHON")
+    parser.add_argument("--cleanlab", default="", metavar="PYTHON")
     parser.add_argument("--seeds", nargs=2, type=int, default=(100, 3), metavar=("FIRST", "COUNT"))
     parser.add_argument("--wrong", type=float, default=WRONG)
     parser.add_argument("--unseen", action="store_true")
@@ -209,7 +214,8 @@ def main() -> None:
     for seed in range(asked.seeds[0], sum(asked.seeds)):
         for name in asked.sets or (UNSEEN if asked.unseen else DATA_SETS):
             for noise in (*NOISES, CLEAN):
-                part = kept.get((name, noise, seed)) or measure(name, noise, seed, asked.wrong, asked.cleanlab)
+                key = (name, noise, seed, asked.wrong, asked.cleanlab)
+                part = kept.get(key) or measure(name, noise, seed, asked.wrong, asked.cleanlab)
                 if asked.parts and part.key not in kept:
                     with asked.parts.open("a", encoding="utf-8") as lines:
                         lines.write(json.dumps(vars(part)) + "\n")
