@@ -616,6 +616,14 @@ def labels_headline(found: WrongLabels) -> Headline:
     return Headline("labels", found.verdict[:1].upper() + found.verdict[1:])
 
 
+def suspects_headline(found: WrongLabels) -> Headline:
+    """How many labels are listed, and how many of them to expect to be wrong; where none is listed, why."""
+    if not found.suspects or found.precision is None:
+        return Headline("labels", _sentence(found.verdict))
+    listed = f"{len(found.suspects):,} of {len(found.names):,} labels are suspect"
+    return Headline("labels", f"{listed}; about {percent(found.precision)} of these should really be wrong.")
+
+
 # Which explanation to trust
 
 

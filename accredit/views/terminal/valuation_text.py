@@ -23,7 +23,6 @@ from accredit.views.terminal.labels_text import labels_text
 from accredit.views.terminal.screen import ROWS_OF_A_SCREEN, clip, fold, fold_all, screen
 from accredit.views.terminal.text import credit_table, facts
 
-QUESTION = "What is each row worth?"
 WORTH = "worth"  # what the number of a row is called
 HARMFUL = {
     Sureness.SURE: "The model does better without these rows: their worth is below zero beyond what other test rows would "
