@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 NAMED = 3  # players that a sentence names at one end
 NAME = 40  # cells of a player's name in a sentence
+WORDS_OF_A_NAME = 3  # beyond which rows are called by their texts, which are quoted
 SAID_FIRST = (NoteKind.NOTHING_KNOWN, NoteKind.NOTHING_EARNED)  # notes that are the answer
 NO_ERROR = "the error of these numbers is not known"
 OWN_WORDS = re.compile(r"(no|none|nobody|all|over) |row \d")  # how a clause begins that does not begin with a name
@@ -575,10 +576,11 @@ def worth_headline(values: Attribution, harmful: int = 0) -> Headline:
     """Which training row, or group, is worth more than the others, and how many surely do harm."""
     told = leaders(values)
     up = told.up
+    voice = replace(WORTH, quoted=any(len(name.split()) > WORDS_OF_A_NAME for name in values.players))
     if up is None or not _may_name(up):
-        said = _unnamed(up, WORTH, len(values)) if up is not None else f"no row adds anything: {_nothing(told)}"
+        said = _unnamed(up, voice, len(values)) if up is not None else f"no row adds anything: {_nothing(told)}"
     else:
-        said = write(replace(told, down=None), WORTH, len(values))
+        said = write(replace(told, down=None), voice, len(values))
     harm = f"; {counted(harmful, 'row')} surely {'do' if harmful != 1 else 'does'} harm" if harmful else ""
     return Headline("worth", _full(said + harm), told)
 

@@ -263,3 +263,9 @@ def test_where_nothing_is_better_than_none_nothing_is_bought():
     assert purchase_headline(best_purchases(("A",), np.array([0.0, -1.0]), {"A": 5})).text.startswith("Buy nothing")
     unknown = purchase_headline(best_purchases(("A",), np.array([0.0, 1.0]), {"A": 5})).text
     assert unknown.startswith("Buy A for 5 ") and "not known" in unknown
+
+
+def test_rows_that_are_called_by_their_sentences_are_quoted():
+    named = Attribution(("It never lands, and it bores.", "A mess."), [0.3, 0.1], 0.4, "by hand", precision=Precision.exact())
+    assert worth_headline(named).text.startswith("“It never lands, and it bores.” is worth")
+    assert worth_headline(replace(named, players=("row 1", "row 2"))).text.startswith("Row 1 is worth")
