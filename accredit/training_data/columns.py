@@ -1,7 +1,8 @@
 """Columns of a table as the numbers that a model learns from: numbers, dates and categories, with their gaps.
 
 Files as people keep them hold more than that. A gap is filled and marked, a date becomes days, a column of too many words for
-categories is left out; each is said in a note. What would change the question is refused: texts, and numbers among which some are words.
+categories is left out; each is said in a note. What would change the question is refused: texts, and numbers among which some
+are words.
 """
 
 from __future__ import annotations

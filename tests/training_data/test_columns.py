@@ -61,9 +61,9 @@ def test_dates_that_can_be_read_in_two_ways_are_not_read():
 
 def test_one_moment_is_one_number_in_every_time_zone():
     size = [float(i) for i in range(ROWS)]
-    for moments in (["2024-03-01T00:30:00+02:00", "2024-02-29T22:30:00+00:00"], ["2024-02-29T22:30:00Z", "2024-02-29T22:30:00"]):
-        x, _, _, _ = features_of(at=moments * (ROWS // 2), size=size)
-        assert_array_equal(x[:, 0], 19782.9375)
+    moments = ["2024-03-01T00:30:00+02:00", "2024-02-29T22:30:00Z", "2024-02-29T22:30:00"]
+    x, _, _, _ = features_of(at=moments * (ROWS // 3), size=size)
+    assert_array_equal(x[:, 0], 19782.9375)
 
 
 def test_numbers_written_as_words_are_numbers_unless_they_are_few_enough_for_codes():
@@ -89,7 +89,8 @@ def test_a_gap_among_test_words_alone_is_a_category_too():
 def test_a_column_that_names_the_rows_is_left_out_and_said():
     _, _, columns, notes = features_of(plot=[f"P{i}" for i in range(ROWS)], size=range(ROWS), bare=[None] * ROWS)
     assert columns == ("size",)
-    assert says(notes[0], "'plot' holds 40 different words in 40 rows, too many for categories") and says(notes[1], "'bare' is empty in all")
+    assert says(notes[0], "'plot' holds 40 different words in 40 rows, too many for categories")
+    assert says(notes[1], "'bare' is empty in all")
 
 
 def test_texts_and_a_few_words_among_numbers_are_refused():
