@@ -144,9 +144,9 @@ def _examples_of(problems: Mapping[int, str]) -> str:
     kinds: dict[str, list[int]] = {}
     for row, why in problems.items():
         kinds.setdefault(why, []).append(row)
-    shown = [f"row {rows[0] + 1}{f' and {len(rows) - 1} more' * (len(rows) > 1)}, {why}" for why, rows in kinds.items()]
+    shown = [f"row {rows[0]}{f' and {len(rows) - 1} more' * (len(rows) > 1)}, {why}" for why, rows in kinds.items()]
     rest = f"; and {len(shown) - KINDS} other reasons" if len(shown) > KINDS else ""
-    return "; ".join(shown[:KINDS]) + rest + " (rows are counted from 1)"
+    return "; ".join(shown[:KINDS]) + rest + " (rows are counted from 0)"
 
 
 def seconds_text(table: Standings) -> str:
@@ -159,8 +159,8 @@ def text_table(table: Standings, more: bool = True) -> str:
     """The verdict, the ranking; then, on request, metric by metric and how it was measured."""
     header, rows = header_of(table), rows_of(table)
     first, last = 3, 3 + len(measure(table))  # columns of metrics
-    brief = ["method", f"share, {percent(table.level)} interval", "p best", "passes", *["claims"] * more]
-    lines = ["", *clip(aligned(brief, [[*row[:first], *row[last:]][: len(brief)] for row in rows]))]
+    brief = ["method", f"share, {percent(table.level)} interval", "p best", "passes", "claims"]
+    lines = ["", *clip(aligned(brief, [[*row[:first], *row[last:]] for row in rows]))]
     metrics = []
     for columns in _fold([header, *rows], range(first, last)):
         picked = [[row[0], *(row[c] for c in columns)] for row in (header, *rows)]
