@@ -1,24 +1,20 @@
 """Wrong labels as people make them: how right the lists, the rates and the stated precisions are, beside cleanlab.
 
-    python -m benchmarks.labels [--cleanlab PYTHON] [--seeds FIRST COUNT] [--wrong SHARE] [--unseen | --sets NAME ...]
+    python -m benchmarks.labels [--seeds FIRST COUNT] [--wrong SHARE] [--unseen | --sets NAME ...]
 
 Six data sets × four kinds of noise and none (`noisy_labels.py`), 500 rows each, three draws; with --unseen, twelve others: 20
-classes, a class of 2 %, 60 to 200 rows, 2,000 columns, other texts. cleanlab runs in an environment of its own (PYTHON is the
-interpreter of one where it is installed); it gets the same features, with logistic regression, a support vector machine and a
-forest. Constants were chosen on draws 0 and 1 of the six, of wine and iris; how a list is cut and classes are levelled, on
-draw 0 of five of the six and draw 200 of the twelve. Nothing was chosen on draws from 401 on. `reliability` compares stated
-probabilities with the share of labels that were wrong. Ends with one JSON line.
+classes, a class of 2 %, 60 to 200 rows, 2,000 columns, other texts. cleanlab runs in an environment of its own, if `make peers`
+has made one; it gets the same features, with logistic regression, a support vector machine and a forest. Constants were chosen
+on draws 0 and 1 of the six, of wine and iris; how a list is cut and classes are levelled, on draw 0 of five of the six and draw
+200 of the twelve. Nothing was chosen on draws from 401 on. `reliability` compares stated probabilities with the share of labels
+that were wrong. Ends with one JSON line.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import subprocess
-import tempfile
 import time
 from collections import defaultdict
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,22 +26,9 @@ from accredit.labels import wrong_labels
 from accredit.labels.out_of_fold import FOLDS, rotate
 from accredit.labels.row_views import scale
 from benchmarks.noisy_labels import CLEAN, DATA_SETS, EVERY_SET, NOISES, UNSEEN, WRONG, Draw, draw
+from benchmarks.peers.environments import PINS, ready
+from benchmarks.peers.pipe import side
 from benchmarks.record import record
-
-CLEANLAB = """
-import json, sys
-import numpy as np
-from cleanlab.filter import find_label_issues
-from cleanlab.rank import get_label_quality_scores
-arrays = np.load(sys.argv[1])
-y, answers = arrays["y"], {}
-for name in arrays.files:
-    if name != "y":
-        listed = find_label_issues(y, arrays[name], return_indices_ranked_by="self_confidence")
-        answers[name] = [listed.tolist(), get_label_quality_scores(y, arrays[name]).tolist()]
-print(json.dumps(answers))
-"""
-
 
 ROWS_FOR_PEERS = 6  # of every class, below which a calibrated support vector machine inside five folds has too few
 STEPS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 1.0)  # of stated probabilities
@@ -96,7 +79,7 @@ def area(score: FloatArray, wrong: BoolArray) -> float:
     return float((ranks[wrong].sum() - count * (count + 1) / 2) / (count * (len(score) - count)))
 
 
-def peers(drawn: Draw, seed: int, python: str) -> dict[str, dict[str, float]]:
+def peers(drawn: Draw, seed: int) -> dict[str, dict[str, float]]:
     """cleanlab's lists from out-of-fold probabilities of three ordinary models on the same features."""
     from sklearn.calibration import CalibratedClassifierCV
     from sklearn.ensemble import RandomForestClassifier
@@ -113,22 +96,19 @@ def peers(drawn: Draw, seed: int, python: str) -> dict[str, dict[str, float]]:
     }
     with one_thread():
         arrays = {n: cross_val_predict(model, x, y, cv=folds, method="predict_proba") for n, model in models.items()}
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "answers.npz"
-        np.savez(file, y=y, **arrays)
-        said = json.loads(subprocess.run([python, "-c", CLEANLAB, file], check=True, capture_output=True, text=True).stdout)
+    said = side("cleanlab", "data").call("cleanlab_lists", y=y, **arrays)
     return {
-        f"cleanlab, {name}": of_list(np.array(listed, dtype=int), drawn.wrong)
+        f"cleanlab, {name}": of_list(listed, drawn.wrong)
         | {"rate error": abs(len(listed) / len(y) - drawn.wrong.mean()), "listed": len(listed) / len(y)}
-        | ({"AUC": area(np.array(scores), drawn.wrong)} if drawn.wrong.any() else {})
-        for name, (listed, scores) in said.items()
+        | ({"AUC": area(scores, drawn.wrong)} if drawn.wrong.any() else {})
+        for name in models
+        for listed, scores in [(said[f"{name}.listed"], said[f"{name}.quality"])]
     }
 
 
 def main() -> None:
     """All draws, then the means over each kind of noise."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--cleanlab", metavar="PYTHON")
     parser.add_argument("--seeds", nargs=2, type=int, default=(100, 3), metavar=("FIRST", "COUNT"))
     parser.add_argument("--wrong", type=float, default=WRONG)
     parser.add_argument("--unseen", action="store_true")
@@ -136,7 +116,7 @@ def main() -> None:
     asked = parser.parse_args()
     each: dict[tuple[str, str], list[dict[str, float]]] = defaultdict(list)
     pairs: list[tuple[FloatArray, BoolArray]] = []
-    blind, refused = 0, 0
+    blind, refused, beside = 0, 0, ready(PINS["cleanlab"]) is not None
     for name in asked.sets or (UNSEEN if asked.unseen else DATA_SETS):
         for noise in (*NOISES, CLEAN):
             for seed in range(asked.seeds[0], sum(asked.seeds)):
@@ -153,7 +133,7 @@ def main() -> None:
                 each["accredit", noise].append(found)
                 print(f"{noise}, {name}, {seed}: " + ", ".join(f"{k} {v:.3f}" for k, v in found.items()), flush=True)
                 rare = np.bincount(drawn.given)[np.unique(drawn.given)].min() < ROWS_FOR_PEERS
-                for peer, said in (peers(drawn, seed, asked.cleanlab) if asked.cleanlab and not rare else {}).items():
+                for peer, said in (peers(drawn, seed) if beside and not rare else {}).items():
                     each[peer, noise].append(said)
                     print(f"  {peer}: " + ", ".join(f"{k} {v:.3f}" for k, v in said.items()), flush=True)
     results: dict[str, Any] = {
