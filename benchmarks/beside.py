@@ -157,12 +157,10 @@ def exact_values(forest: Any, model: dict[str, Any], train: FloatArray, rows: Fl
             shares.credit(some)
             own, served = least(lambda shares=shares, some=some: shares.credit(some))
             reference: FloatArray | None = None
-            for package, function in (
-                ("shap", "shap_trees"),
-                ("shapiq", "shapiq_trees"),
-                ("woodelf-explainer", "woodelf_trees"),
-            ):
-                if (package == "shapiq" and background is not None) or not ready(PINS[package]):
+            for package, function in TREE_PEERS.items():
+                lacking = package == "shapiq" and background is not None  # it has no background
+                slow = package == "woodelf-explainer" and "forest" in model  # minutes for trees beyond depth 8
+                if lacking or slow or not ready(PINS[package]):
                     continue
                 asked = model | ({} if background is None else {"background": background})
                 try:

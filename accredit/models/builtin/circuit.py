@@ -2,8 +2,8 @@
 
 "0 … a b … a" is continued with b, as induction does; 0 begins a sequence. Head 0.0 attends to the previous place and notes the
 token there; head 1.1 attends to the place whose note is the present token, and says the token of that place. The other heads
-attend by random weights and write where nobody reads. So the logit of b is earned by heads 0.0 and 1.1 together, and by no
-other.
+attend by random weights and write where nobody reads. So what b has over other tokens is earned by heads 0.0 and 1.1
+together, and by no other.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ class Block(torch.nn.Module):
         self.attention = Attention()
 
     def forward(self, hidden_states: torch.Tensor) -> torch.Tensor:
-        return hidden_states + self.attention(hidden_states)
+        passed: torch.Tensor = hidden_states + self.attention(hidden_states)
+        return passed
 
 
 class Circuit(torch.nn.Module):
