@@ -241,7 +241,6 @@ LOSSES = (
         "Wrong labels beside a border between classes look like right ones; the best of cleanlab's three models was chosen "
         "after the fact.",
     ),
-    Loss("beside", r"networks\..*", "influence in a network", "They sum float32 in one pass; we keep every layer's factors."),
     Loss(
         "flow",
         r".*",
