@@ -30,7 +30,8 @@ _NEED_TORCH = {
 __all__ = [
     "Cached", "CachedGames", "ChoiceFunction", "ChoiceTable", "ComponentGame", "Counted", "CountedGames", "FunctionGame",
     "FunctionGames", "ImageGame", "PartsGames", "StringGame", "TableGame", "TableGames", "TextGame",
-    "WeightedVote", "attribution_patching", "cached", "component_game", "counted", "grouped", "image_game", "read_choices", "read_game",
+    "WeightedVote", "attribution_patching", "cached", "component_game", "counted", "grouped", "image_game",
+    "read_choices", "read_game",
     "read_games", "read_groups", "restricted", "string_game", "text_game",
 ]  # fmt: skip
 
