@@ -30,7 +30,7 @@ import numpy as np
 from accredit.checks.numbers import FloatArray
 from benchmarks.apart import apart
 from benchmarks.peers.environments import PINS, ready
-from benchmarks.peers.pipe import Answer, PeerFailed, side
+from benchmarks.peers.pipe import Answer, PeerFailed, interpreter_of, side
 from benchmarks.record import record
 
 GAMES = ("svm15", "knn13", "graph14", "facility15", "dnf15", "capped16", "noise12", "facility60")
@@ -186,13 +186,13 @@ def labels(quick: bool) -> dict[str, Any]:
 
     if left_out(["cleanlab"]):
         return {}
-    found: dict[str, Any] = {}
+    python, found = str(interpreter_of(PINS["cleanlab"])), {}
     for noise in NOISES:
         own, theirs = [], []
         for seed in range(900, 901 if quick else 900 + DRAWS):
             drawn = draw("digits", noise, seed)
             own.append(1 - ours(drawn, seed)[0]["F1"])
-            theirs.append({name: 1 - said["F1"] for name, said in peers(drawn, seed).items()})
+            theirs.append({name: 1 - said["F1"] for name, said in peers(drawn, seed, python).items()})
         best = min(theirs[0], key=lambda name: float(np.mean([said[name] for said in theirs])))
         found[noise] = {best: float(np.mean([said[best] for said in theirs]) / max(np.mean(own), 1e-3))}
         print(f"  {noise}: ours {np.mean(own):.3f}, {found[noise]}", flush=True)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, Protocol, final, get_args
+from typing import Any, Literal, Protocol, cast, final, get_args
 
 import numpy as np
 import torch
@@ -69,8 +69,6 @@ class Site:
 
 class Pays(Protocol):
     """A model and one input: what it is paid, and what it is paid for other inputs."""
-
-    name: str
 
     def pay(self, rows: int) -> torch.Tensor:
         """The payoff of `rows` copies of the input, as the model is at this moment: (rows,)."""
@@ -232,7 +230,7 @@ def component_game(
             argument="payoff",
             code="missing",
         )
-    return ComponentGame(_Module(model, inputs, payoff, other), model, sites_of(model, players), removal)
+    return ComponentGame(_Module(model, inputs, cast(Score, payoff), other), model, sites_of(model, players), removal)
 
 
 def attribution_patching(game: ComponentGame, steps: int = 1) -> Attribution:

@@ -125,6 +125,12 @@ class Side:
 _ASKED: dict[str, str] = {}
 
 
+def interpreter_of(pin: environments.Pin) -> Path:
+    """The interpreter of a peer, which is from now on among those that this process has asked."""
+    _ASKED[pin.package] = pin.version
+    return environments.made(pin)
+
+
 def asked_versions() -> dict[str, str]:
     """The peers that this process has asked, with their versions."""
     return dict(_ASKED)
@@ -134,7 +140,6 @@ def asked_versions() -> dict[str, str]:
 def side(package: str, script: str) -> Side:
     """The process of one peer and one script; its environment is made if need be."""
     pin = environments.PINS[package]
-    started = Side(environments.made(pin), SIDES / f"{script}.py", pin.module or pin.package)
+    started = Side(interpreter_of(pin), SIDES / f"{script}.py", pin.module or pin.package)
     atexit.register(started.close)
-    _ASKED[package] = pin.version
     return started
