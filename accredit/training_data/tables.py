@@ -446,7 +446,7 @@ def _categories(train: pandas.DataFrame, held: pandas.DataFrame, column: str) ->
     if len(kinds) > min(MANY_KINDS, max(2, len(train) // 2)):
         raise InvalidInput(
             f"column {column!r} holds {len(kinds)} different words in {len(train)} rows, too many for categories; name it "
-            "with text=COLUMN, or leave it out of the file",
+            "with text=COLUMN, or with index=COLUMN if it only names the rows, or leave it out of the file",
             code="too-many",
         )
     return [np.array([[str(v) == k for k in kinds] for v in p[column]], float) for p in (train, held)]
