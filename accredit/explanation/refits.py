@@ -308,7 +308,7 @@ def _explanation(
     ends = np.stack([np.minimum(ends[..., 0], middle), np.maximum(ends[..., 1], middle)], axis=-1)
     because = (
         f"the credit of one more refit lies between these ends with a chance of {reached:.0%}, by {len(numbers)} refits to "
-        "training rows drawn with replacement; that of a model of another sample lies between wider ones (other_sample); covers "
+        "training rows drawn with replacement, that of a model of another sample between wider ones (other_sample); covers "
         "refitting, not the error of sampling or of the background"
     )
     table = replace(
