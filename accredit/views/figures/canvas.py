@@ -108,8 +108,8 @@ def short_names(names: Sequence[str], longest: int = LONGEST) -> list[str]:
 def line_names(names: Sequence[str]) -> list[str]:
     """Names for lines of a figure, in two lines where they are long; of longer ones the beginning and the end, as words.
 
-    >>> line_names(["age", "mean balance of the current account", "late payments in the last 24 months of the loan for a car"])
-    ['age', 'mean balance of the current\\naccount', 'late payments in the last…\\n…of the loan for a car']
+    >>> line_names(["age", "mean balance of the current account", "payments that were late in the last 24 months of the loan"])
+    ['age', 'mean balance of the current\\naccount', 'payments that were late in…\\n…last 24 months of the loan']
     """
     found = [_in_two_lines(name) for name in names]
     return found if len(set(found)) == len(set(names)) else short_names(names)
