@@ -7,7 +7,7 @@ import io
 import re
 import warnings
 from collections import Counter
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from accredit.checks import needs
@@ -62,7 +62,7 @@ def names_frame(given: object) -> bool:
     >>> names_frame("rent.csv.gz"), names_frame("A fine film."), names_frame(None)
     (True, False, False)
     """
-    if not isinstance(given, str | PurePath) or not str(given) or len(str(given)) > LONGEST:
+    if not isinstance(given, str | Path) or not str(given) or len(str(given)) > LONGEST:
         return False
     return is_table(given) or ending(given) == ".parquet"
 
