@@ -563,7 +563,8 @@ def _spans(subject: AnswerSubject, query: str, asked: Sequence[str] | None) -> l
                 code="unsupported",
             )
         return [Span(0, len(_text(subject)), np.arange(count), (("", np.arange(count)),), frozenset())]
-    places = answer.sentence_places() if asked is None else map(answer.place, asked)
+    found = map(answer.place, asked or ())
+    places = answer.sentence_places() if asked is None else [(each.start, each.stop, each.tokens) for each in found]
     return [_span(answer, query, *place) for place in places]
 
 
