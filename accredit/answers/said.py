@@ -124,8 +124,8 @@ def _on_stretch(words: str, which: int, count: int, held: str) -> Iterator[str]:
     if count > 1:
         other = 2 if which == 1 else 1
         yield (
-            f"“{words}” stands {count} times in the answer, and this is number {which}; ask for “{words} ({other})”, or for more "
-            "words around it."
+            f"“{words}” stands {count} times in the answer, and this is number {which}; ask for “{words} ({other})”, or for "
+            "more words around it."
         )
     if held.strip() != words.strip():
         yield f"The tokens of “{words}” are those of “{held.strip()}”, so credit is for all of these characters."

@@ -378,7 +378,9 @@ class Explanation(Result):
         near = "" if self.said is None or not isinstance(output, str) else meant_words(self.said.text, output)
         if near and output not in self.outputs:
             raise InvalidInput(
-                f"{output!r:.60} is not in the answer; copy words of it, letter by letter{near}", argument="output", code="unknown"
+                f"{output!r:.60} is not in the answer; copy words of it, letter by letter{near}",
+                argument="output",
+                code="unknown",
             )
         self.place(output)
 
