@@ -31,7 +31,7 @@ from accredit.core.notes import check_notes, read_notes
 from accredit.defaults import LEAST_PASSES
 from accredit.errors import AccreditError, InvalidInput
 from accredit.explanation.answers import AnswerSubject, answer_subject
-from accredit.explanation.explainer import LONG
+from accredit.explanation.forecast import LONG
 from accredit.explanation.loading import answering_model
 from accredit.models.encoded import sentence_spans
 
