@@ -111,7 +111,9 @@ def find_stretch(pieces: Sequence[str], words: str) -> Stretch | None:
     ends = np.cumsum([len(piece) for piece in pieces])
     firsts = ends - [len(piece) for piece in pieces]
     tokens = np.flatnonzero((firsts < stop) & (ends > start))
-    return Stretch(start, stop, tokens, tuple(_on_stretch(words, which, len(starts), "".join(pieces[k] for k in tokens))))
+    return Stretch(
+        start, stop, tokens, tuple(_on_stretch(words, which, len(starts), "".join(pieces[k] for k in tokens.tolist())))
+    )
 
 
 def _is_whole(text: str, start: int, stop: int) -> bool:
