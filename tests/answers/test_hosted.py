@@ -87,7 +87,7 @@ def broken_json(handler: Handler, body: dict[str, Any]) -> None:
 
 
 def slow(handler: Handler, body: dict[str, Any]) -> None:
-    time.sleep(0.6)
+    time.sleep(3.0)
     handler.reply(200, {})
 
 
@@ -239,7 +239,7 @@ def test_failures_that_do_not_pass_end_the_run_at_once(
 def test_failures_that_pass_are_asked_again(served: ServedModel, fault: Any) -> None:
     faults = Faults(None, None, fault, fault)
     with serve(served, faults) as url:
-        found = explain_answer(**ASKED, model=HostedModel(url, name="served", timeout=0.4 if fault is slow else 30))
+        found = explain_answer(**ASKED, model=HostedModel(url, name="served", timeout=2.0 if fault is slow else 30))
     assert found["shapley"].top(1).players == (FACTS[0],)
     assert faults.seen == 1 + 8 + 2  # to cut the answer, for every coalition, and again
 
