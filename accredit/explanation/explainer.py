@@ -24,6 +24,7 @@ from accredit.checks.suggestions import nearest
 from accredit.core.notes import check_notes
 from accredit.errors import InvalidInput
 from accredit.explanation.answers import AnswerSubject, answer_subject
+from accredit.explanation.forecast import LONG, announcing
 from accredit.explanation.loading import answering_model, load_model, read_as, reads_words, subject_of
 from accredit.explanation.requests import (
     PEERS,
@@ -59,7 +60,6 @@ if TYPE_CHECKING:
     from accredit.rows.run import TableRun
     from accredit.series.result import SeriesExplanation
 
-LONG = 5.0  # seconds from which a run is announced
 OF_THE_RESULT = ("target", "out", "executor", "announce")  # settings that nothing is prepared for
 ENOUGH = 1.0  # seconds of a run after which its length can be told
 P = ParamSpec("P")
@@ -752,6 +752,7 @@ def explain_by(subject: Asked, asked: list[ChosenMethod], announce: Announce | N
     costs = {each.name: each.payoffs(len(subject.players), subject.budget) for each in asked}
     with (
         progress("explain", sum(costs.values())) as bar,
+        announcing(announce),
         closing(events(subject, asked, progress=bar.visible or announce is not None)) as stream,
     ):
         most = min(sum(costs.values()), 2 ** len(subject.players))  # each coalition is asked once, whichever methods need it
