@@ -1,4 +1,6 @@
-"""Games that no choice of the default estimator was made on: written down before its last change, and run once, after it.
+"""Games kept apart from the design of the default estimator: written down before it was changed, and looked at twice.
+
+After the first look, search steps and the rule of the interval were chosen once more, on the games of `benchmarks.games`.
 
 Kinds that `benchmarks.games` lacks, or has on other data: models on tables, pictures and real sentences, training rows, logic,
 committees, networks, and games of many players whose values are known in closed form. Sentences need sst2.tsv.gz in the folder
