@@ -84,7 +84,10 @@ def _said(one: Pass) -> str:
 
 
 def promise(found: Citations) -> str:
-    """What the error rate says, and what was measured on other prompts."""
+    """What the error rate says, and what was measured on other prompts; of another model than the calibrated one, nothing."""
+    calibrated = found.provenance.get("calibration")
+    if isinstance(calibrated, dict) and not calibrated.get("is of this model", True):
+        return "No error rate is stated: no calibration of this model was given."
     told = (
         f"Calibrated on planted facts: of sentences like those, at most {percent(found.error, 0)} of an origin are misjudged."
     )
