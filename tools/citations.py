@@ -116,7 +116,7 @@ def surprise_of(line: dict[str, Any], made: Planted) -> Surprise:
     names = shared_names(last_sentence(made.answer), made.query)
     linking = linking_words([*made.context, made.query], made.query)
     named = frozenset(group for group in alone if says_together([made.context[i] for i in sorted(group)], names, linking))
-    return Surprise(found[nobody], found[everyone], alone, named if names else None)
+    return Surprise(found[nobody], found[everyone], alone, named)
 
 
 def last_sentence(answer: str) -> str:
@@ -237,9 +237,9 @@ def on_untuned(tests: list[dict[str, Any]], told: Calibration) -> list[str]:
     cpu, passes = (float(np.mean([each(x.line) for x in found])) for each in (lambda x: x["cpu"], lambda x: len(x["costs"])))
     text = [
         "## Prompts that nothing was tuned on\n",
-        f"After the rule was frozen, {len(tests)} of {len(list(untuned()))} prompts by another generator "
+        f"{len(tests)} of {len(list(untuned()))} prompts by another generator "
         "(`tools/untuned_facts.py`: other topics, names, wordings and patterns; 2 to 30 passages of one to six sentences; "
-        "numbers, prices and dates; one topic in eight in German; answers that the model wrote itself) were read once. "
+        "numbers, prices and dates; one topic in eight in German; answers that the model wrote itself) were read, and nothing was chosen in view of them. "
         f"{len(tests) - len(found)} have no truth and are left out: what the model does not say without passages is not known "
         f"by heart, and an answer of its own may hold no planted value. {passes:.1f} forward passes and one backward pass per "
         f"sentence, {cpu:.1f} CPU-seconds on one thread.\n",

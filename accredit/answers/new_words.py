@@ -72,7 +72,7 @@ def linking_words(passages: Iterable[str], asked: str) -> frozenset[str]:
 
 def says_together(texts: Sequence[str], names: frozenset[str], linking: frozenset[str]) -> bool:
     """Whether texts hold all names between them and hang together: from each one gets to each by words that link, or because
-    both hold all the names. Two facts about different people do not.
+    both hold all the names, if there are any. Two facts about different people do not.
 
     >>> linking = frozenset({"anna"})
     >>> says_together(["Boris has the job of Anna.", "Anna works as a baker."], frozenset({"boris"}), linking)
@@ -82,7 +82,9 @@ def says_together(texts: Sequence[str], names: frozenset[str], linking: frozense
     """
     words = [{_plain(word) for word in WORD.findall(text)} for text in texts]
     reached, left = words[:1], words[1:]
-    while near := [each for each in left if any(each & other & linking or names <= each & other for other in reached)]:
+    while near := [
+        each for each in left if any(each & other & linking or (names and names <= each & other) for other in reached)
+    ]:
         reached += near
         left = [each for each in left if not any(each is one for one in near)]
     return not left and names <= set().union(*words)

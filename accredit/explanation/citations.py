@@ -378,7 +378,7 @@ class Span:
     stop: int
     where: IntArray
     words: tuple[tuple[str, IntArray], ...]  # each new word, and the numbers of its tokens
-    names: frozenset[str]  # those that the question has, too
+    names: frozenset[str] | None  # those that the question has, too; None: any passages may be cited together
 
 
 class _Passes:
@@ -407,7 +407,7 @@ class _Passes:
     def may_say(self, group: Passages, span: Span) -> bool:
         """Whether a group of passages may be cited for a span: it holds the names that question and span share, and its
         passages hang together."""
-        return says_together([self.texts[i] for i in sorted(group)], span.names, self.linking)
+        return span.names is None or says_together([self.texts[i] for i in sorted(group)], span.names, self.linking)
 
     @property
     def everyone(self) -> Passages:
@@ -480,7 +480,7 @@ def _try(passes: _Passes, span: Span, candidates: list[int]) -> Surprise:
     nobody: Passages = frozenset()
     passes.read([passes.everyone, nobody, *groups])
     alone = {group: passes.over(group, span).surprise for group in groups}
-    named = frozenset(group for group in groups if passes.may_say(group, span)) if span.names else None
+    named = frozenset(group for group in groups if passes.may_say(group, span))
     return Surprise(passes.over(nobody, span).surprise, passes.over(passes.everyone, span).surprise, alone, named)
 
 
@@ -527,7 +527,7 @@ def _with_quotes(found: Citations, subject: AnswerSubject, how: Mapping[str, Any
 
 def _narrow(ask: Callable[[list[str], str], _Passes], span: Span, texts: list[str]) -> tuple[list[str], int]:
     """The paragraphs, then the sentences of some texts that suffice to say a span, and the passes that this took."""
-    span, asked = replace(span, names=frozenset()), 0
+    span, asked = replace(span, names=None), 0
     for unit, cut in (("paragraphs", paragraph_spans), ("sentences", sentence_spans)):
         if sum(len(cut(text)) for text in texts) > len(texts):
             passes = ask(texts, unit)

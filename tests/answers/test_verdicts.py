@@ -72,6 +72,7 @@ def test_passages_are_cited_together_only_if_they_hang_together(texts, together)
     asked = "What does Boris work as?"
     linking = linking_words([*texts, *others], asked)
     assert "boris" not in linking and "the" not in linking
+    assert says_together(texts, frozenset(), linking) is (together and "left" not in texts[0] or len(texts) == 1)
     for order in (texts, texts[::-1]):
         assert says_together(order, frozenset({"boris"}), linking) is together
 

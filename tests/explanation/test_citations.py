@@ -107,8 +107,10 @@ def test_a_rate_is_stated_only_for_the_model_that_was_calibrated():
     rate = "10%"
     assert rate not in str(cite(**ANSWERED))
     assert rate not in str(cite(**ANSWERED, calibration=replace(SURE, fingerprint="another")))
-    asked = answering_model(None, None)
-    assert rate in str(cite(**ANSWERED, calibration=replace(SURE, fingerprint=asked.fingerprint)))
+    own = replace(SURE, fingerprint=answering_model(None, None).fingerprint)
+    given, written = (str(cite(**ANSWERED, answer=answer, calibration=own)) for answer in ("Anna lives in Rome .", None))
+    assert rate in given and rate in written
+    assert says(written, "misread counts as supported") and not says(given, "misread")
 
 
 def test_no_passage_is_a_candidate_twice(monkeypatch):
@@ -126,7 +128,7 @@ def test_no_passage_is_a_candidate_twice(monkeypatch):
         ("Ask Dr. Lee. He knows J. K. Low!", ["Ask Dr. Lee.", "He knows J. K. Low!"]),
         ("She was born in 1934. He was not.", ["She was born in 1934.", "He was not."]),
         ("It works. 🙂", ["It works. 🙂"]),
-        ("罗马。是的。", ["罗马。", "是的。"]),
+        ("罗马。 是的。", ["罗马。", "是的。"]),
     ],
 )
 def test_a_sentence_that_is_judged_says_something(answer, judged):
