@@ -18,6 +18,7 @@ from accredit.explanation.loading import builtin_model, subject_of
 from accredit.games import image_game, string_game, text_game
 from accredit.methods import METHODS
 from accredit.models import as_string_model
+from accredit.rows import tabular_game
 
 TEXT = "A gripping, dull film."
 PICTURE = (np.add.outer(np.arange(28), np.arange(28)) * 4).astype(np.uint8)
@@ -73,6 +74,49 @@ def test_a_function_of_strings_has_one_answer():
     function = lambda texts: np.array([[1.0, len(text)] for text in texts])  # noqa: E731
     wanted = explain(TEXT, function, target=1, methods="shapley")["shapley"]
     assert_same(accredit.shapley(string_game(as_string_model(function), TEXT, target=1)), wanted)
+
+
+BACKGROUND = np.random.default_rng(0).normal(size=(20, 4))
+ROW = np.array([0.5, -1.0, 2.0, 0.3])
+OF_ROWS = [m for m in METHODS if m.kind == "game" and m.name not in ("owen", "banzhaf-owen", "asymmetric", "nucleolus")]
+
+
+def models_of_rows():
+    """What people bring: a pipeline, an ensemble, a network, a machine without a closed form here, a plain function."""
+    pytest.importorskip("sklearn")
+    import torch
+    from sklearn import ensemble, linear_model, pipeline, preprocessing, svm
+
+    labels = (BACKGROUND[:, 0] + BACKGROUND[:, 1] * BACKGROUND[:, 2] > 0).astype(int)
+    torch.manual_seed(0)
+    models = {
+        "pipeline": pipeline.make_pipeline(preprocessing.StandardScaler(), linear_model.LogisticRegression()),
+        "forest": ensemble.RandomForestClassifier(5, max_depth=4, random_state=0),
+        "boosting": ensemble.HistGradientBoostingRegressor(max_iter=3, min_samples_leaf=2),
+        "vectors": svm.SVC(),
+    }
+    return {
+        **{name: model.fit(BACKGROUND, labels) for name, model in models.items()},
+        "network": torch.nn.Sequential(torch.nn.Linear(4, 5), torch.nn.Tanh(), torch.nn.Linear(5, 1)),
+        "function": lambda rows: np.sin(rows[:, 0]) * rows[:, 1] + rows[:, 2],
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["pipeline", "forest", "boosting", "vectors", "network", "function"])
+@pytest.mark.parametrize("method", OF_ROWS, ids=lambda m: m.name)
+def test_a_row_has_one_answer(method, kind):
+    model = models_of_rows()[kind]
+    name = "semivalue:1,0,0,0" if method.name == "semivalue" else PARAMETERS.get(method.name, method.name)
+    doors = [
+        explain(ROW[None], model, background=BACKGROUND, methods=name),
+        accredit.explain_rows(ROW[None], model, BACKGROUND, methods=name),
+        accredit.Explainer(model, background=BACKGROUND, methods=name)(ROW[None]),
+    ]
+    game = tabular_game(model, ROW, BACKGROUND)
+    found = accredit.semivalue(game, [1, 0, 0, 0]) if method.name == "semivalue" else called(method, game=game)
+    for each in doors:
+        assert_same(found, each[0])
 
 
 def test_attention_has_one_answer_for_the_same_places(model):

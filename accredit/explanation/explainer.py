@@ -26,6 +26,7 @@ from accredit.errors import InvalidInput
 from accredit.explanation.answers import AnswerSubject, answer_subject
 from accredit.explanation.loading import answering_model, load_model, read_as, reads_words, subject_of
 from accredit.explanation.requests import (
+    PEERS,
     REQUESTS,
     Announce,
     AnswerRequest,
@@ -353,7 +354,7 @@ def explain_text(text: object = None, model: object = None, tokenizer: object = 
     >>> explain_text("A gripping film.", methods="loo").players
     ('A', 'gripping', 'film', '.')
     """
-    _check_given(text, "a text")
+    _check_text(text)
     choose_methods(request.methods)  # an unknown name is refused before a model is loaded
     return _answer_input(text, load_model(text, model, tokenizer), request)
 
@@ -434,6 +435,18 @@ def _check_given(given: object, what: str) -> None:
         raise InvalidInput(f"nothing is given to explain; give {what}", argument="given", code="missing")
 
 
+def _check_text(given: object) -> None:
+    _check_given(given, "a text")
+    if not isinstance(given, str | tuple):
+        many = f" of {len(given)}" if isinstance(given, list) else ""
+        raise InvalidInput(
+            f"a {type(given).__name__}{many} was given, and one text is explained at a time: a string, or a pair (text, pair); "
+            "for many, call an Explainer on each: [explainer(text) for text in texts]",
+            argument="given",
+            code="type",
+        )
+
+
 # The one door for all of them
 
 
@@ -474,6 +487,8 @@ class Explainer:
         """Explain one input, or rows."""
         settings = {**self.settings, **what}
         kind = kind_of(given, self.model, settings)
+        if kind in ("rows", "series"):
+            _check_no_tokenizer(self.tokenizer, kind)
         if kind == "rows":
             with self._lock:
                 prepared = self._prepared(settings)
@@ -527,6 +542,7 @@ class Explainer:
 
     def run(self, rows: object, request: RowRequest) -> TableRun:
         """A run over many rows: the question is checked, and the background is chosen, before anything is computed."""
+        _check_no_tokenizer(self.tokenizer, "rows")
         methods = _row_methods(request)
         if len(methods) > 1:
             raise InvalidInput(
@@ -540,6 +556,8 @@ class Explainer:
 
     def _answer_text_or_picture(self, given: object, kind: Kind, settings: Settings) -> Explanation:
         """A text or a picture. A string that names a picture is one, unless the model reads text."""
+        if kind == "text":
+            _check_text(given)
         choose_methods(settings.get("methods"))  # an unknown name is refused before a model is loaded
         preparation = {name: settings[name] for name in only_in("picture") - {"segments"} if name in settings}
         if not preparation and not _names_a_picture(given):
@@ -594,6 +612,17 @@ def _names_a_picture(given: object) -> bool:
     return isinstance(given, str) and names_a_picture(given)
 
 
+def _check_no_tokenizer(tokenizer: object, kind: Kind) -> None:
+    """Refuse what stands behind a model that reads no words: it is a background that lacks its name."""
+    if tokenizer is not None:
+        raise InvalidInput(
+            f"a {type(tokenizer).__name__} stands where a tokenizer goes, and this question is about {REQUESTS[kind].said}; if "
+            "it is what they are compared with, write background=…",
+            argument="tokenizer",
+            code="misplaced",
+        )
+
+
 def _check_names(settings: Mapping[str, object]) -> None:
     """Refuse a name that is a setting of no kind of question."""
     every = {name for request in REQUESTS.values() for name in settings_of(request)}
@@ -603,11 +632,12 @@ def _check_names(settings: Mapping[str, object]) -> None:
 
 
 def _likeliest(settings: Mapping[str, object], unknown: str) -> type[Request]:
-    """The kind of question that has a setting like the unknown one; of several, that which most of the settings belong to."""
+    """The kind of question that has a setting like the unknown one, or one that others call so; of several, that which most of
+    the settings belong to."""
 
-    def likeness(request: type[Request]) -> tuple[bool, int]:
+    def likeness(request: type[Request]) -> tuple[bool, bool, int]:
         known = settings_of(request)
-        return nearest(unknown, known) is not None, len(set(known) & set(settings))
+        return PEERS.get(unknown) in known, nearest(unknown, known) is not None, len(set(known) & set(settings))
 
     return max(REQUESTS.values(), key=likeness)
 
@@ -615,16 +645,24 @@ def _likeliest(settings: Mapping[str, object], unknown: str) -> type[Request]:
 def kind_of(given: object, model: object, settings: Mapping[str, object]) -> Kind:
     """What kind of question this is: decided here and nowhere else.
 
-    A setting that only answers or series have asks for one; a model behind a server answers. A background beside three axes
-    makes series, unless the model was fitted to a table; any other background, a frame, a mapping, an estimator, or an array
-    beside a plain function makes rows. A string, or a pair of them, is a text; everything else is a picture.
+    A setting that only answers or series have asks for one, unless a plain frame is given; a model behind a server answers. A
+    background beside three axes makes series, unless the model was fitted to a table; any other background, a frame, a mapping,
+    an estimator, or an array beside a plain function makes rows. A string, a pair or a list of them, is a text; everything else
+    is a picture.
 
     >>> kind_of("A film.", None, {}), kind_of([[1.0, 2.0]], len, {}), kind_of(None, None, {"context": []})
     ('text', 'rows', 'answer')
     """
+    if callable(given) or hasattr(given, "predict"):
+        raise InvalidInput(
+            f"a {type(given).__name__} was given to be explained; what is explained stands first, and the model behind it: "
+            "explain(rows, model)",
+            argument="given",
+            code="type",
+        )
     if only_in("answer") & set(settings) or is_url(model) or isinstance(model, HostedModel):
         return "answer"
-    if only_in("series") & set(settings):
+    if only_in("series") & set(settings) and not _is_plain_frame(given):
         return "series"
     if settings.get("background") is not None:
         return "series" if _has_steps(given) and not hasattr(model, "n_features_in_") else "rows"
@@ -636,6 +674,8 @@ def kind_of(given: object, model: object, settings: Mapping[str, object]) -> Kin
         )
     if isinstance(given, str) or (isinstance(given, tuple) and any(isinstance(one, str) for one in given)):
         return "text"
+    if isinstance(given, list) and given and all(isinstance(one, str) for one in given):
+        return "text"
     if isinstance(given, Path):
         return "picture"
     if isinstance(given, Mapping) or hasattr(given, "iloc"):
@@ -643,6 +683,11 @@ def kind_of(given: object, model: object, settings: Mapping[str, object]) -> Kin
     from accredit.models.rows import reads_rows
 
     return "rows" if reads_rows(model) or _table_beside_a_function(given, model) else "picture"
+
+
+def _is_plain_frame(given: object) -> bool:
+    """Is this a frame, or one row of it? One of series has an index of two levels."""
+    return hasattr(given, "iloc") and getattr(getattr(given, "index", None), "nlevels", 1) == 1
 
 
 def _has_steps(given: object) -> bool:

@@ -81,9 +81,9 @@ def wrong_labels(
     >>> wrong_labels(rng.permutation(y), features=x).suspects  # features that say nothing accuse nobody
     ()
     """
-    _check_extra()
-    y, classes = _codes(labels)
-    views = _views(texts, features, len(y))
+    check_extra()
+    y, classes = encode_labels(labels)
+    views = read_views(texts, features, len(y))
     rows = row_names(names, len(y))
     by = None if annotators is None else _name(annotators, "annotators", len(y))
     if wanted is not None and not 0 < wanted < 1:
@@ -102,7 +102,7 @@ def wrong_labels(
         rate_interval=listed.rate_interval,
         precision=listed.precision,
         precision_interval=listed.precision_interval,
-        confusions=() if listed.probability is None else _confusions(listed.probability, judged.logs, y, classes),
+        confusions=() if listed.probability is None else find_confusions(listed.probability, judged.logs, y, classes),
         evidence=judged.evidence,
         agreement=judged.skill.agreement,
         majority=judged.skill.majority,
@@ -260,11 +260,11 @@ def _instead(logs: FloatArray, y: IntArray, suspects: Sequence[int]) -> IntArray
     return np.asarray(doubted.argmax(axis=1))
 
 
-def _confusions(probability: FloatArray, logs: FloatArray, y: IntArray, classes: Sequence[str]) -> tuple[Confusion, ...]:
+def find_confusions(probability: FloatArray, logs: FloatArray, y: IntArray, classes: Sequence[str]) -> tuple[Confusion, ...]:
     """Which class is written as which, how often: the expected share of the rows that truly are of the first, most rows first.
 
     >>> logs = np.log([[0.98, 0.02]] * 10)
-    >>> _confusions(np.array([0.9] * 3 + [0.0] * 7), logs, np.array([1] * 3 + [0] * 7), ["8", "9"])
+    >>> find_confusions(np.array([0.9] * 3 + [0.0] * 7), logs, np.array([1] * 3 + [0] * 7), ["8", "9"])
     (Confusion(true='8', given='9', share=0.278, rows=2.7),)
     """
     others = np.exp(logs)
@@ -308,7 +308,7 @@ def first_numbers(views: Mapping[str, View]) -> list[str] | None:
     return [", ".join(f"{number:.3g}" for number in row) + ", …" * (view.shape[1] > 6) for row in np.asarray(view[:, :6])]
 
 
-def _views(texts: Sequence[str] | None, features: View | Mapping[str, View] | None, rows: int) -> dict[str, View]:
+def read_views(texts: Sequence[str] | None, features: View | Mapping[str, View] | None, rows: int) -> dict[str, View]:
     given = {} if features is None else features if isinstance(features, Mapping) else {"features": features}
     views = {} if texts is None else row_views.text_views(_check_texts(texts))
     views |= {str(name): row_views.scale(view, str(name)) for name, view in given.items()}
@@ -337,7 +337,7 @@ def _check_texts(texts: Sequence[str]) -> list[str]:
     return list(texts)
 
 
-def _codes(labels: Sequence[object] | npt.NDArray[np.generic]) -> tuple[IntArray, tuple[str, ...]]:
+def encode_labels(labels: Sequence[object] | npt.NDArray[np.generic]) -> tuple[IntArray, tuple[str, ...]]:
     """Class numbers (N,) and class names; every class needs two rows, since each is predicted from the others."""
     given = as_array(labels, "labels").tolist() if not isinstance(labels, list | tuple) else list(labels)
     if not isinstance(given, list):
@@ -403,6 +403,6 @@ def _spellings(classes: Sequence[str]) -> tuple[str, ...]:
     )
 
 
-def _check_extra() -> None:
+def check_extra() -> None:
     with needs("data", "finding wrong labels"):
         import sklearn  # noqa: F401

@@ -22,7 +22,7 @@ from accredit.core import FloatArray
 from accredit.core.threads import one_thread
 from accredit.errors import InvalidInput
 from accredit.labels.duplicates_outliers import nearest, oddities
-from accredit.labels.find import ROWS_NEEDED, TOGETHER, _check_extra, _views, first_numbers, row_names
+from accredit.labels.find import ROWS_NEEDED, TOGETHER, check_extra, first_numbers, read_views, row_names
 from accredit.labels.out_of_fold import rotate
 from accredit.labels.probability import LIKELY, rate_interval, share_interval
 from accredit.labels.result import Evidence, WrongLabels, with_excerpts
@@ -55,7 +55,7 @@ def wrong_numbers(
     >>> sorted(wrong_numbers(y, features=x).suspects)
     [5, 9]
     """
-    _check_extra()
+    check_extra()
     y = real_numbers(targets, "targets")
     if y.ndim != 1 or not np.isfinite(y).all():
         raise InvalidInput(
@@ -69,7 +69,7 @@ def wrong_numbers(
             argument="targets",
             code="range",
         )
-    views = _views(texts, features, len(y))
+    views = read_views(texts, features, len(y))
     rows = row_names(names, len(y))
     seen = [rotate(dense(view)) for view in views.values()]
     with one_thread():

@@ -10,7 +10,7 @@ import numpy as np
 from accredit.checks.arguments import check_arguments
 from accredit.errors import InvalidInput
 from accredit.labels.duplicates_outliers import Oddities
-from accredit.labels.find import ROWS_NEEDED, _views, first_numbers, row_names, wrong_labels
+from accredit.labels.find import ROWS_NEEDED, first_numbers, read_views, row_names, wrong_labels
 from accredit.labels.probability import rate_interval, share_interval
 from accredit.labels.result import WrongLabels, with_excerpts
 from accredit.labels.row_views import View
@@ -76,7 +76,7 @@ def wrong_tags(
     )
     bare = sum(not one for one in tags)
     notes += (f"{bare} of {len(tags)} rows have no tag; that is read as an answer, not as one that is missing",) if bare else ()
-    shown_rows = excerpts or texts or (None if features is None else first_numbers(_views(None, features, len(tags))))
+    shown_rows = excerpts or texts or (None if features is None else first_numbers(read_views(None, features, len(tags))))
     return with_excerpts(_join(rows, judged, found, notes), shown_rows, [*range(len(rows))] * len(judged))
 
 

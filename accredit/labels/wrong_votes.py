@@ -11,7 +11,7 @@ from accredit.core import FloatArray, IntArray
 from accredit.errors import InvalidInput
 from accredit.labels.annotators import Annotator, Consensus, Votes, consensus_of
 from accredit.labels.duplicates_outliers import nearest, oddities
-from accredit.labels.find import _check_extra, _codes, _confusions, _views, first_numbers, judge, row_names
+from accredit.labels.find import check_extra, encode_labels, find_confusions, first_numbers, judge, read_views, row_names
 from accredit.labels.out_of_fold import copies_of
 from accredit.labels.probability import LIKELY, rate_interval, share_interval
 from accredit.labels.result import WrongLabels, with_excerpts
@@ -45,7 +45,7 @@ def wrong_votes(
     >>> found.annotators[0].name, [int(one.label) for one in found.consensus] == true.tolist()
     ('bob', True)
     """
-    _check_extra()
+    check_extra()
     who = list(votes)
     length = {name: len(labels) for name, labels in votes.items()}
     if len(who) < 2 or len(set(length.values())) > 1:
@@ -65,10 +65,10 @@ def wrong_votes(
             argument="votes",
             code="missing",
         )
-    y_all, classes = _codes([label for _, _, label in cells])
+    y_all, classes = encode_labels([label for _, _, label in cells])
     row, annotator = (np.array([cell[k] for cell in cells], dtype=np.int64) for k in (0, 1))
     given = Votes(row, annotator, y_all, len(rows), len(who), len(classes))
-    views = _views(texts, features, len(rows))
+    views = read_views(texts, features, len(rows))
     majority = given.majority()
     together, logs, agreement, notes = _models(views, texts, majority, given, seed, watch)
     post, wrong = consensus_of(given, logs, together)
@@ -95,7 +95,7 @@ def wrong_votes(
         rate_interval=rate_interval(probability),
         precision=precision,
         precision_interval=share_interval(probability[list(suspects)]) if suspects else None,
-        confusions=_confusions(probability, judged_by[row], y_all, classes),
+        confusions=find_confusions(probability, judged_by[row], y_all, classes),
         evidence=(),
         agreement=agreement,
         majority=float(np.bincount(majority).max() / len(rows)),

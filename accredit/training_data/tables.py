@@ -163,7 +163,7 @@ def table(
     notes = notes_of(frame) + (() if within else notes_of(held)) + (() if regression else capitals({*y, *test_y}))
     notes += (_fewer_tests(len(frame)) if test is None else ()) + taught
     if by_columns:
-        x, test_x, columns = _features(train, held, {target, *aside})
+        x, test_x, columns = numeric_features(train, held, {target, *aside})
         views = {"columns": np.array(_in_place(training, testing, x, test_x))[: len(frame)]}
         x, test_x = _standardise(x, test_x)
     else:
@@ -387,7 +387,7 @@ def texts_in(frame: pandas.DataFrame, column: str, file: str, argument: str = "t
     return [str(text) for text in frame[column]]
 
 
-def _features(
+def numeric_features(
     train: pandas.DataFrame, held: pandas.DataFrame, left_out: set[str | None]
 ) -> tuple[FloatArray, FloatArray, tuple[str, ...]]:
     """Numbers as they are, words as one column per category."""

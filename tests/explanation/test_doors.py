@@ -30,6 +30,7 @@ from accredit.explanation import (
     explain_text,
     kind_of,
 )
+from tests.wording import refused
 
 X = np.random.default_rng(0).normal(size=(40, 3))
 FOREST = RandomForestRegressor(8, random_state=0).fit(X, X[:, 0] * X[:, 1])
@@ -117,6 +118,35 @@ def test_misspelt_and_misplaced_settings_are_answered_as_such(case):
         call()
     assert (refused.value.argument, refused.value.code) == (argument, code)
     assert str(refused.value).startswith(argument)
+
+
+MISTAKEN = {  # habits of those who know shap -> argument and code of what they are answered
+    "a background in the place of a tokenizer": (lambda: explain(X[:1], FOREST, X), "tokenizer", "misplaced"),
+    "the same when an explainer is made": (lambda: Explainer(FOREST, X)(X[:1]), "tokenizer", "misplaced"),
+    "the same for a run": (lambda: Explainer(FOREST, X).run(X[:1], RowRequest()), "tokenizer", "misplaced"),
+    "the model first": (lambda: explain(FOREST, X[:1]), "given", "type"),
+    "several texts": (lambda: explain(["A film.", "A book."]), "given", "type"),
+    "several texts at the door of texts": (lambda: explain_text(["A film.", "A book."], len), "given", "type"),
+    "rows at the door of texts": (lambda: explain_text(X[:1], FOREST), "given", "type"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", MISTAKEN)
+def test_what_stands_in_the_wrong_place_is_never_left_out_without_a_word(case):
+    call, argument, code = MISTAKEN[case]
+    with refused(code, argument):
+        call()
+
+
+def test_a_setting_of_series_beside_a_plain_frame_is_misplaced():
+    pandas = pytest.importorskip("pandas")
+    with refused("misplaced", "outputs"):
+        explain(pandas.DataFrame(X[:1]), FOREST, background=X, outputs=["yes"])
+
+
+def test_what_other_libraries_call_a_setting_is_looked_up_before_it_is_guessed():
+    with refused("unknown", "masker"):
+        Explainer(FOREST, masker=X)
 
 
 def test_a_misspelt_setting_is_answered_with_the_nearest():

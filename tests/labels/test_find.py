@@ -10,7 +10,7 @@ from accredit.errors import InvalidInput
 from accredit.labels import WrongLabels, wrong_labels
 from accredit.labels.annotators import rate_by_annotator
 from accredit.labels.duplicates_outliers import edited_rows, edited_texts, nearest, oddities
-from accredit.labels.find import _accuse, _confusions, _hear, judge, level_classes
+from accredit.labels.find import _accuse, _hear, find_confusions, judge, level_classes
 from accredit.labels.out_of_fold import belief, out_of_fold, pool, pool_shares
 from accredit.labels.predictability import Skill, skill
 from accredit.labels.probability import RECALL_COUNTS, best_cut, rate_interval, share_interval, shift_odds, wrong_probability
@@ -387,7 +387,7 @@ def test_the_confusion_is_named() -> None:
     """Forty eights, ten of them written as nine: a fifth of fifty."""
     logs = np.log(np.array([[0.98, 0.01, 0.01]] * 50 + [[0.01, 0.98, 0.01]] * 50))
     y = np.array([0] * 40 + [1] * 10 + [1] * 50)
-    found = _confusions(np.where(np.arange(100) // 10 == 4, 1.0, 0.0), logs, y, ["8", "9", "x"])
+    found = find_confusions(np.where(np.arange(100) // 10 == 4, 1.0, 0.0), logs, y, ["8", "9", "x"])
     assert str(found[0]) == "8 labelled 9: 20%" and found[0].rows == pytest.approx(10, abs=0.2)
 
 

@@ -30,7 +30,7 @@ from accredit.values.report import GameReport
 from accredit.views.language.answer_words import READABLE, payoff_ends, payoff_words, players_word
 from accredit.views.language.leaders import HALF, Lead, Leaders, Support, lead, leaders
 from accredit.views.language.numbers import between, brief, fix, part_of, percent
-from accredit.views.language.phrases import chance, counted, interactions_headline, place_name, row_name, title, unit
+from accredit.views.language.phrases import chance, counted, interactions_headline, place_name, title, unit
 from accredit.views.language.printable import short
 
 if TYPE_CHECKING:
@@ -631,9 +631,3 @@ def audit_headline(report: Findings) -> Headline:
 
 def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")
-
-
-def row_title(explanation: TableExplanation, row: int) -> str:
-    """A row's number and its own headline, for a list of rows."""
-    name = row_name(explanation, row)
-    return f"{name[:1].upper()}{name[1:]}. {row_headline(explanation, row)}"

@@ -47,11 +47,6 @@ def narrow_table(report: Findings) -> list[str]:
     return [*clip(table(picked[0][0], picked[0][1:])), "", *clip(table(picked[1][0], picked[1][1:]))]
 
 
-def only_one_input(report: Findings) -> bool:
-    """Does every number stand for one input, so that nothing is known of others?"""
-    return bool(report.found) and all(finding.rows == 1 for finding in report)
-
-
 def table_of(report: Findings) -> tuple[list[str], list[list[str]]]:
     """Header and rows; the column of the random selector only where there is one."""
     rows = [_cells(finding) for finding in report]

@@ -58,12 +58,6 @@ def report_text(report: DataReport, rows: int = SHOWN, more: bool = True) -> str
     return screen(first, body, details, more, warnings)
 
 
-def valuation_text(report: Valuation, rows: int = SHOWN) -> str:
-    """What the rows are worth, for a terminal."""
-    said, lines, details = _worth(report, rows)
-    return screen(said, lines, details, warnings=[f"warning: {w}" for w in report.warnings])
-
-
 def _worth(report: Valuation, rows: int) -> tuple[str, list[str], list[str]]:
     """What the rows are worth: the answer, the table and what goes with it, what else is known."""
     lines = ["", *_rank(report, rows)]
