@@ -45,6 +45,7 @@ TEMPLATE_TOKENS = 40  # beside the passages, about
 BACKWARD = 4  # times as long as a pass, about, with the pass before it
 WORTH_SHARING = 1.0  # nats that all passages must add before shares of them mean anything
 BEGUN = re.compile(r"(?:^\W*\d+|(?:^|\s)(?:[A-Z]|Mr|Mrs|Ms|Dr|Prof|St|No|Nr|approx|vs|e\.g|i\.e|z\. ?B|bzw|ca))\.\s*$")
+ITEM = re.compile(r"\W*\d+\.\s+(?=\S)")  # the number of an item of a list, which says nothing
 KIND, FORMAT = "citations", 2  # of the JSON
 
 
@@ -601,8 +602,10 @@ def _sentences(answer: Answer) -> list[tuple[int, int, IntArray]]:
 def _span(answer: Answer, query: str, start: int, stop: int, where: IntArray) -> Span:
     first, last = answer.edges.T
     text, words = answer.text[start:stop], []
+    numbered = ITEM.match(text)
     for a, b in new_words(text, query):
-        words.append((text[a:b], np.flatnonzero((first < start + b) & (last > start + a))))
+        if numbered is None or a >= numbered.end():
+            words.append((text[a:b], np.flatnonzero((first < start + b) & (last > start + a))))
     return Span(start, stop, where, tuple(words) or ((text.strip(), where),), shared_names(text, query))
 
 

@@ -132,9 +132,12 @@ def test_no_passage_is_a_candidate_twice(monkeypatch):
     ],
 )
 def test_a_sentence_that_is_judged_says_something(answer, judged):
-    pays = {"context": ["It is so.", "It is not."], "query": "What?", "answer": answer}
-    found = cite(None, lambda prompts, text: [-0.1 * len(text)] * len(prompts), **pays, calibration=SURE)
+    def hosted(prompts, text):
+        return [-sum(9.0 if word in ("1.", "2.") else 0.1 for word in text.split())] * len(prompts)
+
+    found = cite(None, hosted, context=["It is so.", "It is not."], query="What?", answer=answer, calibration=SURE)
     assert [found.text_of(each) for each in found] == judged
+    assert {each.whole.worst for each in found}.isdisjoint({"1", "2"})  # numbers of a list
 
 
 @pytest.mark.parametrize("odd", [{"answer": ". . ."}, {"spans": []}])
