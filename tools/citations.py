@@ -312,8 +312,8 @@ def main() -> None:
     options = parser.parse_args()
     until = time.monotonic() + 60 * options.minutes
     if not options.only_report:
-        for prompts, lines in ((planted(PROMPTS), LINES), (untuned(), TESTS)):
-            measure(list(prompts), lines, need_model(), (until - time.monotonic()) / 60)
+        for prompts, file in ((planted(PROMPTS), LINES), (untuned(), TESTS)):
+            measure(list(prompts), file, need_model(), (until - time.monotonic()) / 60)
     lines, tests = read(LINES), read(TESTS)
     told = calibration(lines, PROMPTS)
     outcomes = [each.outcome for each in judge(told, tests, ERROR)]
