@@ -239,8 +239,8 @@ def on_untuned(tests: list[dict[str, Any]], told: Calibration) -> list[str]:
         "## Prompts that nothing was tuned on\n",
         f"{len(tests)} of {len(list(untuned()))} prompts by another generator "
         "(`tools/untuned_facts.py`: other topics, names, wordings and patterns; 2 to 30 passages of one to six sentences; "
-        "numbers, prices and dates; one topic in eight in German; answers that the model wrote itself) were read, and nothing was "
-        "chosen in view of them. "
+        "numbers, prices and dates; one topic in eight in German; answers that the model wrote itself) were read, and nothing "
+        "was chosen in view of them. "
         f"{len(tests) - len(found)} have no truth and are left out: what the model does not say without passages is not known "
         f"by heart, and an answer of its own may hold no planted value. {passes:.1f} forward passes and one backward pass per "
         f"sentence, {cpu:.1f} CPU-seconds on one thread.\n",
