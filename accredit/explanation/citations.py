@@ -32,7 +32,7 @@ from accredit.core.notes import check_notes, read_notes
 from accredit.defaults import LEAST_PASSES
 from accredit.errors import AccreditError, InvalidInput
 from accredit.explanation.answers import AnswerSubject, answer_subject
-from accredit.explanation.explainer import LONG
+from accredit.explanation.forecast import LONG
 from accredit.explanation.loading import answering_model
 from accredit.models.encoded import sentence_spans
 
@@ -574,7 +574,8 @@ def _spans(subject: AnswerSubject, query: str, asked: Sequence[str] | None) -> l
                 code="unsupported",
             )
         return [Span(0, len(_text(subject)), np.arange(count), (("", np.arange(count)),), frozenset())]
-    places = _sentences(answer) if asked is None else [answer.place(words) for words in asked]
+    found = map(answer.place, asked or ())
+    places = _sentences(answer) if asked is None else [(each.start, each.stop, each.tokens) for each in found]
     if not places:
         raise InvalidInput(
             f"the answer {answer.text!r:.60} has no word to judge; give a sentence"
