@@ -1,13 +1,15 @@
 """Wrong labels as people make them: how right the lists, the rates and the stated precisions are, beside cleanlab.
 
     python -m benchmarks.labels [--cleanlab PYTHON] [--seeds FIRST COUNT] [--wrong SHARE] [--unseen | --sets NAME ...]
+                                [--parts FILE]
 
 Six data sets × four kinds of noise and none (`noisy_labels.py`), 500 rows each, three draws; with --unseen, twelve others: 20
 classes, a class of 2 %, 60 to 200 rows, 2,000 columns, other texts. cleanlab runs in an environment of its own (PYTHON is the
 interpreter of one where it is installed); it gets the same features, with logistic regression, a support vector machine and a
 forest. Constants were chosen on draws 0 and 1 of the six, of wine and iris; how a list is cut and classes are levelled, on
 draw 0 of five of the six and draw 200 of the twelve. Nothing was chosen on draws from 401 on. `reliability` compares stated
-probabilities with the share of labels that were wrong. Ends with one JSON line.
+probabilities with the share of labels that were wrong. With --parts, every draw is kept in FILE as it is done, and a run that
+was broken off goes on there. Ends with one JSON line.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import subprocess
 import tempfile
 import time
 from collections import defaultdict
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -125,49 +128,100 @@ def peers(drawn: Draw, seed: int, python: str) -> dict[str, dict[str, float]]:
     }
 
 
+Key = tuple[str, str, int, float, str]
+
+
+@dataclass(frozen=True)
+class Part:
+    """What was measured on one draw; every figure by who answered."""
+
+    name: str
+    noise: str
+    seed: int
+    share: float  # of labels that were made wrong
+    beside: str  # the interpreter of the peers; empty where none was asked
+    figures: dict[str, dict[str, float]]
+    stated: list[float]  # probabilities of all labels; empty where nobody is accused
+    wrong: list[bool]
+    refused: str = ""
+
+    @property
+    def key(self) -> Key:
+        return self.name, self.noise, self.seed, self.share, self.beside
+
+
+def measure(name: str, noise: str, seed: int, wrong: float, python: str) -> Part:
+    """One draw, judged by us and, where `python` names their interpreter, by peers."""
+    drawn = draw(name, noise, seed, wrong=wrong)
+    try:
+        found, probability = ours(drawn, seed)
+    except InvalidInput as error:
+        return Part(name, noise, seed, wrong, python, {}, [], [], str(error))
+    rare = np.bincount(drawn.given)[np.unique(drawn.given)].min() < ROWS_FOR_PEERS
+    theirs = peers(drawn, seed, python) if python and not rare else {}
+    stated = [] if probability is None else probability.round(6).tolist()
+    return Part(name, noise, seed, wrong, python, {"accredit": found} | theirs, stated, drawn.wrong.tolist())
+
+
+def show(part: Part) -> None:
+    """One line for everybody who answered."""
+    print(f"{part.noise}, {part.name}, {part.seed}: {f'refused: {part.refused}' if part.refused else ''}")
+    for who, found in part.figures.items():
+        print(f"  {who}: " + ", ".join(f"{k} {v:.3f}" for k, v in found.items()), flush=True)
+
+
+def kept_parts(file: Path | None) -> dict[Key, Part]:
+    """Draws that an earlier run has measured; one that was asked otherwise does not count."""
+    if file is None or not file.exists():
+        return {}
+    lines = file.read_text(encoding="utf-8").splitlines()
+    return {part.key: part for part in (Part(**json.loads(line)) for line in lines)}
+
+
+def summarise(parts: list[Part]) -> dict[str, Any]:
+    """Means over each kind of noise, and what is counted over all."""
+    each: dict[tuple[str, str], list[dict[str, float]]] = defaultdict(list)
+    for part in parts:
+        for who, found in part.figures.items():
+            each[who, part.noise].append(found)
+    answered = [part for part in parts if part.stated and part.noise != CLEAN]
+    mine = [part.figures["accredit"] for part in parts if part.figures]
+    results: dict[str, Any] = {
+        "empty lists beside an area of 0.8": sum(bool(one["empty"] and one.get("AUC", 0.0) >= 0.8) for one in mine),
+        "refused": sum(bool(part.refused) for part in parts),
+        "reliability": reliability([(np.array(part.stated), np.array(part.wrong)) for part in answered]),
+    }
+    for (who, noise), runs in each.items():
+        keys = sorted({key for run in runs for key in run})
+        means = {k: float(np.mean([run[k] for run in runs if k in run])) for k in keys}
+        results[f"{who}, {noise}"] = means | {"runs": len(runs)}
+        print(f"{who}, {noise}: " + ", ".join(f"{k} {v:.3f}" for k, v in results[f"{who}, {noise}"].items()))
+    return results
+
+
 def main() -> None:
     """All draws, then the means over each kind of noise."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--cleanlab", metavar="PYTHON")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cleanlab", default="", metavar="PYTHON")
     parser.add_argument("--seeds", nargs=2, type=int, default=(100, 3), metavar=("FIRST", "COUNT"))
     parser.add_argument("--wrong", type=float, default=WRONG)
     parser.add_argument("--unseen", action="store_true")
     parser.add_argument("--sets", nargs="+", choices=EVERY_SET, metavar="NAME")
+    parser.add_argument("--parts", type=Path, metavar="FILE")
     asked = parser.parse_args()
-    each: dict[tuple[str, str], list[dict[str, float]]] = defaultdict(list)
-    pairs: list[tuple[FloatArray, BoolArray]] = []
-    blind, refused = 0, 0
-    for name in asked.sets or (UNSEEN if asked.unseen else DATA_SETS):
-        for noise in (*NOISES, CLEAN):
-            for seed in range(asked.seeds[0], sum(asked.seeds)):
-                drawn = draw(name, noise, seed, wrong=asked.wrong)
-                try:
-                    found, probability = ours(drawn, seed)
-                except InvalidInput as error:
-                    print(f"{noise}, {name}, {seed}: refused: {error}", flush=True)
-                    refused += 1
-                    continue
-                if probability is not None and noise != CLEAN:
-                    pairs.append((probability, drawn.wrong))
-                blind += bool(found["empty"] and found.get("AUC", 0.0) >= 0.8)
-                each["accredit", noise].append(found)
-                print(f"{noise}, {name}, {seed}: " + ", ".join(f"{k} {v:.3f}" for k, v in found.items()), flush=True)
-                rare = np.bincount(drawn.given)[np.unique(drawn.given)].min() < ROWS_FOR_PEERS
-                for peer, said in (peers(drawn, seed, asked.cleanlab) if asked.cleanlab and not rare else {}).items():
-                    each[peer, noise].append(said)
-                    print(f"  {peer}: " + ", ".join(f"{k} {v:.3f}" for k, v in said.items()), flush=True)
-    results: dict[str, Any] = {
-        "empty lists beside an area of 0.8": blind,
-        "refused": refused,
-        "reliability": reliability(pairs),
-    }
-    for (who, noise), runs in each.items():
-        keys = sorted({key for run in runs for key in run})
-        results[f"{who}, {noise}"] = {k: float(np.mean([run[k] for run in runs if k in run])) for k in keys} | {
-            "runs": len(runs)
-        }
-        print(f"{who}, {noise}: " + ", ".join(f"{k} {v:.3f}" for k, v in results[f"{who}, {noise}"].items()))
-    record(results)
+    kept = kept_parts(asked.parts)
+    parts = []
+    for seed in range(asked.seeds[0], sum(asked.seeds)):
+        for name in asked.sets or (UNSEEN if asked.unseen else DATA_SETS):
+            for noise in (*NOISES, CLEAN):
+                key = (name, noise, seed, asked.wrong, asked.cleanlab)
+                part = kept.get(key) or measure(name, noise, seed, asked.wrong, asked.cleanlab)
+                if asked.parts and part.key not in kept:
+                    with asked.parts.open("a", encoding="utf-8") as lines:
+                        lines.write(json.dumps(vars(part)) + "\n")
+                show(part)
+                parts.append(part)
+    record(summarise(parts))
 
 
 if __name__ == "__main__":

@@ -157,3 +157,16 @@ def consensus_of(votes: Votes, logs: FloatArray, weight: float) -> tuple[FloatAr
         if moved < SETTLED:
             break
     return post, wrong
+
+
+def worst_of(annotators: Sequence[Annotator]) -> str:
+    """Who is wrong most often, where that is sure; `annotators` begin with the worst.
+
+    >>> bob, ann = Annotator("bob", 50, 0.3, 0.2, 0.4), Annotator("ann", 50, 0.1, 0.05, 0.15)
+    >>> worst_of([bob, ann]), worst_of([bob, bob])
+    ('bob is wrong most often, in about 30%', 'who of them is wrong most often cannot be told')
+    """
+    first, *others = annotators
+    if all(one.high < first.low for one in others):
+        return f"{first.name} is wrong most often, in about {first.rate:.0%}"
+    return "who of them is wrong most often cannot be told"

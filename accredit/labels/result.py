@@ -139,6 +139,18 @@ def _tuples(rows: Sequence[object]) -> tuple[Any, ...]:
     return tuple(tuple(row) if isinstance(row, list) else row for row in rows)
 
 
+def expected_of(size: int, precision: float | None, interval: tuple[float, float] | None) -> str:
+    """What to expect of a list, in words; nothing, where there is none.
+
+    >>> expected_of(84, 0.6, (0.24, 0.9))
+    'of the 84 listed, about 60% (90% interval 24% to 90%) should really be wrong'
+    """
+    if precision is None or interval is None:
+        return ""
+    low, high = interval
+    return f"of the {size} listed, about {precision:.0%} (90% interval {low:.0%} to {high:.0%}) should really be wrong"
+
+
 def with_excerpts(found: WrongLabels, shown: Sequence[str] | None, row_of: Sequence[int] | None = None) -> WrongLabels:
     """The same with the beginning of every row that it names, as `shown` has them. `row_of` says to which row each label
     belongs, where a row has several."""

@@ -25,7 +25,7 @@ from accredit.labels.duplicates_outliers import nearest, oddities
 from accredit.labels.find import ROWS_NEEDED, TOGETHER, check_extra, first_numbers, read_views, row_names
 from accredit.labels.out_of_fold import rotate
 from accredit.labels.probability import LIKELY, rate_interval, share_interval
-from accredit.labels.result import Evidence, WrongLabels, with_excerpts
+from accredit.labels.result import Evidence, WrongLabels, expected_of, with_excerpts
 from accredit.labels.row_views import View, dense
 
 NUMBER_FOLDS, NEIGHBOURS, FREEDOM = 10, 10, 3.0
@@ -84,6 +84,7 @@ def wrong_numbers(
     probability, scale = _mixture(y - predicted, float(np.ptp(y)))
     suspects = tuple(i for i in np.argsort(-probability, kind="stable").tolist() if probability[i] >= LIKELY) if tells else ()
     rate, precision = float(probability.mean()), float(probability[list(suspects)].mean()) if suspects else None
+    interval = share_interval(probability[list(suspects)]) if suspects else None
     digits = max(0, 1 - int(np.floor(np.log10(max(scale, 1e-12)))))
     explained = 1 - float(np.median(np.abs(y - predicted)) / max(np.median(np.abs(y - np.median(y))), 1e-12))
     found = WrongLabels(
@@ -95,26 +96,25 @@ def wrong_numbers(
         rate=rate if tells else None,
         rate_interval=rate_interval(probability) if tells else None,
         precision=precision,
-        precision_interval=share_interval(probability[list(suspects)]) if suspects else None,
+        precision_interval=interval,
         confusions=(),
         evidence=(Evidence(TOGETHER, _area(y, predicted, seed)),),
         agreement=max(0.0, explained),
         majority=0.0,
-        verdict=_verdict(bool(tells), suspects, rate, precision, scale),
+        verdict=_verdict(bool(tells), expected_of(len(suspects), precision, interval), rate, scale),
         oddities=oddities(nearest(next(iter(views.values()))), np.zeros(len(y), dtype=np.int64), texts),
         seen_as=tuple(views),
     )
     return with_excerpts(found, excerpts or texts or first_numbers(views))
 
 
-def _verdict(tells: bool, suspects: Sequence[int], rate: float, precision: float | None, scale: float) -> str:
+def _verdict(tells: bool, expected: str, rate: float, scale: float) -> str:
     if not tells:
         return "nobody is accused: from these features the numbers are predicted no better than by their median; give others"
     usual = f"ordinary errors are about {scale:.2g}"
-    if not suspects:
+    if not expected:
         return f"no number stands out from what the other rows predict; {usual}"
-    listed = f"of the {len(suspects)} listed, about {precision:.0%} should really be wrong"
-    return f"about {rate:.1%} of the numbers look wrong; {listed}; {usual}"
+    return f"about {rate:.1%} of the numbers look wrong; {expected}; {usual}"
 
 
 def _estimate(views: Sequence[FloatArray], y: FloatArray, weights: FloatArray, seed: int) -> FloatArray:

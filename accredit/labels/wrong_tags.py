@@ -12,7 +12,7 @@ from accredit.errors import InvalidInput
 from accredit.labels.duplicates_outliers import Oddities
 from accredit.labels.find import ROWS_NEEDED, first_numbers, read_views, row_names, wrong_labels
 from accredit.labels.probability import rate_interval, share_interval
-from accredit.labels.result import WrongLabels, with_excerpts
+from accredit.labels.result import WrongLabels, expected_of, with_excerpts
 from accredit.labels.row_views import View
 
 FEWEST_ROWS = 5  # with and without a tag, below which it is not judged
@@ -92,7 +92,8 @@ def _join(rows: Sequence[str], tags: Sequence[str], found: Sequence[WrongLabels]
     heard = np.concatenate([one.probability for one in said if one.probability is not None]) if said else None
     rate = None if heard is None else float(heard.mean())
     verdict = found[0].verdict if not said else f"about {rate:.1%} of {len(said) * len(rows):,} answers about tags look wrong"
-    verdict += f"; of the {len(suspects)} listed, about {precision:.0%} should really be wrong" if suspects else ""
+    interval = share_interval(probability[list(suspects)]) if suspects else None
+    verdict += f"; {expected_of(len(suspects), precision, interval)}" if suspects else ""
     odd = found[0].oddities
     first = next(iter(said), found[0])
     return replace(
@@ -105,7 +106,7 @@ def _join(rows: Sequence[str], tags: Sequence[str], found: Sequence[WrongLabels]
         rate=rate,
         rate_interval=None if heard is None else rate_interval(heard),
         precision=precision,
-        precision_interval=share_interval(probability[list(suspects)]) if suspects else None,
+        precision_interval=interval,
         confusions=tuple(
             replace(c, true=f"{tag} {c.true}", given=f"{tag} {c.given}")
             for tag, one in zip(tags, found, strict=True)

@@ -9,12 +9,12 @@ import numpy as np
 from accredit.checks.arguments import check_arguments
 from accredit.core import FloatArray, IntArray
 from accredit.errors import InvalidInput
-from accredit.labels.annotators import Annotator, Consensus, Votes, consensus_of
+from accredit.labels.annotators import Annotator, Consensus, Votes, consensus_of, worst_of
 from accredit.labels.duplicates_outliers import nearest, oddities
 from accredit.labels.find import check_extra, encode_labels, find_confusions, first_numbers, judge, read_views, row_names
 from accredit.labels.out_of_fold import copies_of
 from accredit.labels.probability import LIKELY, rate_interval, share_interval
-from accredit.labels.result import WrongLabels, with_excerpts
+from accredit.labels.result import WrongLabels, expected_of, with_excerpts
 from accredit.labels.row_views import View
 from accredit.valuation.split import missing
 
@@ -79,10 +79,8 @@ def wrong_votes(
     annotators = _rate(who, given, wrong, probability)
     rate = float(probability.mean())
     verdict = f"about {rate:.1%} of {len(cells):,} labels by {len(who)} annotators look wrong"
-    verdict += (
-        f"; of the {len(suspects)} listed, about {precision:.0%} should really be wrong" if suspects else "; none stands out"
-    )
-    verdict += _worst(annotators)
+    interval = share_interval(probability[list(suspects)]) if suspects else None
+    verdict += f"; {expected_of(len(suspects), precision, interval) or 'none stands out'}; {worst_of(annotators)}"
     agree = given.count(np.ones(len(who)))
     judged_by = np.log(np.clip(post, 1e-12, 1.0))
     found = WrongLabels(
@@ -94,7 +92,7 @@ def wrong_votes(
         rate=rate,
         rate_interval=rate_interval(probability),
         precision=precision,
-        precision_interval=share_interval(probability[list(suspects)]) if suspects else None,
+        precision_interval=interval,
         confusions=find_confusions(probability, judged_by[row], y_all, classes),
         evidence=(),
         agreement=agreement,
@@ -111,19 +109,6 @@ def wrong_votes(
         rows=rows,
     )
     return with_excerpts(found, excerpts or texts or first_numbers(views), row.tolist())
-
-
-def _worst(annotators: Sequence[Annotator]) -> str:
-    """Who is wrong most often, where that is sure; `annotators` begin with the worst.
-
-    >>> bob, ann = Annotator("bob", 50, 0.3, 0.2, 0.4), Annotator("ann", 50, 0.1, 0.05, 0.15)
-    >>> _worst([bob, ann]), _worst([bob, bob])
-    ('; bob is wrong most often, in about 30%', '; who of them is wrong most often cannot be told')
-    """
-    first, *others = annotators
-    if all(one.high < first.low for one in others):
-        return f"; {first.name} is wrong most often, in about {first.rate:.0%}"
-    return "; who of them is wrong most often cannot be told"
 
 
 def _models(

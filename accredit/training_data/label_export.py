@@ -77,7 +77,7 @@ def _frame(
     if form == "dropped":
         return out[[i not in listed for i in range(len(names))]]
     chances = [None] * len(names) if found.probability is None else [round(float(p), 4) for p in found.probability]
-    out["label_suspect"] = ["yes" if i in listed else "no" for i in range(len(names))]
+    out["label_suspect"] = [i in listed for i in range(len(names))]
     out["label_suggested"] = [cell(label) for label in found.suggested]
     out["label_probability_wrong"] = chances
     if form == "relabelled" and target is not None:
@@ -93,7 +93,7 @@ def _by_part(found: WrongLabels, out: pandas.DataFrame, names: Sequence[str]) ->
     for k, name in enumerate(found.names):
         row, _, part = name.rpartition(SEPARATOR)
         for column, value in (
-            (f"{part}_suspect", "yes" if k in listed else "no"),
+            (f"{part}_suspect", k in listed),
             (f"{part}_probability_wrong", None if found.probability is None else round(float(found.probability[k]), 4)),
         ):
             columns.setdefault(column, [None] * len(names))[place[row]] = value

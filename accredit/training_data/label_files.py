@@ -16,8 +16,9 @@ from accredit.labels.result import WrongLabels
 from accredit.labels.wrong_tags import wrong_tags
 from accredit.labels.wrong_votes import wrong_votes
 from accredit.store.frames import read_frame, warn_reading
+from accredit.training_data.columns import column_features
 from accredit.training_data.features import features
-from accredit.training_data.tables import check_columns, name_annotators, name_by, numeric_features, show_rows, texts_in
+from accredit.training_data.tables import check_columns, name_annotators, name_by, show_rows, texts_in
 from accredit.valuation.targets import check_target, name_rows
 from accredit.valuation.targets import rows as rows_in_words
 
@@ -156,7 +157,8 @@ def _rows(
     texts = None if text is None else texts_in(frame, text, str(file))
     everything = np.arange(len(frame))
     if text is None and not seen_as:
-        views = {"columns": numeric_features(frame, frame, aside)[0]}
+        x, _, _, made = column_features(frame, frame.iloc[:0], aside)
+        views, notes = {"columns": x}, notes + made
     else:
         seen = [features(name, texts, len(frame), everything) for name in seen_as]
         views = {one.name: one.rows for one in seen if one.name != "tfidf"}

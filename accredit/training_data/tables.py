@@ -17,11 +17,12 @@ from accredit.core.statistics import units
 from accredit.errors import InvalidInput
 from accredit.labels.predictability import predict_skill
 from accredit.store.frames import notes_of, read_frame
+from accredit.training_data.columns import column_features
 from accredit.training_data.features import Features, features
 from accredit.training_data.suspects import RowFacts
-from accredit.training_data.table_notes import MANY_KINDS, table_notes
+from accredit.training_data.table_notes import table_notes
 from accredit.valuation.purchases import check_prices
-from accredit.valuation.split import LARGEST_NUMBER, Split, groups_of, is_number, split
+from accredit.valuation.split import Split, groups_of, split
 from accredit.valuation.targets import (
     EMPTY,
     capitals,
@@ -117,10 +118,10 @@ def table(
     """Read a training file and split off or read the test rows.
 
     Features are all columns but the target and those of players, groups, names (`identity`) and annotators: numbers as they
-    are, words as categories, standardised by the training rows. With `text` they are the TF-IDF of that column. `seen_as` names
-    others (see `training_data/features.py`); several stand side by side. `task` says whether the target is a `class` or a
-    `number`; left out, numbers are those with fractions or of more than 20 different values. `prices` of the groups that
-    `players` names are a mapping, or a column that says the same in all rows of a group.
+    are, words as categories, gaps and dates as `columns.py` says, standardised by the training rows. With `text` they are the
+    TF-IDF of that column. `seen_as` names others (see `training_data/features.py`); several stand side by side. `task` says
+    whether the target is a `class` or a `number`; left out, numbers are those with fractions or of more than 20 different
+    values. `prices` of the groups that `players` names are a mapping, or a column that says the same in all rows of a group.
     """
     frame = read_frame(file, codes=target)
     by_column = None if players == "row" else players
@@ -163,7 +164,8 @@ def table(
     notes = notes_of(frame) + (() if within else notes_of(held)) + (() if regression else capitals({*y, *test_y}))
     notes += (_fewer_tests(len(frame)) if test is None else ()) + taught
     if by_columns:
-        x, test_x, columns = numeric_features(train, held, {target, *aside})
+        x, test_x, columns, made = column_features(train, held, {target, *aside})
+        notes += made
         views = {"columns": np.array(_in_place(training, testing, x, test_x))[: len(frame)]}
         x, test_x = _standardise(x, test_x)
     else:
@@ -385,71 +387,6 @@ def texts_in(frame: pandas.DataFrame, column: str, file: str, argument: str = "t
             code="empty",
         )
     return [str(text) for text in frame[column]]
-
-
-def numeric_features(
-    train: pandas.DataFrame, held: pandas.DataFrame, left_out: set[str | None]
-) -> tuple[FloatArray, FloatArray, tuple[str, ...]]:
-    """Numbers as they are, words as one column per category."""
-    columns = [c for c in train.columns if c not in left_out]
-    if not columns:
-        raise InvalidInput("there is no column left to learn from; name a text column with text=COLUMN", code="missing")
-    blocks = []
-    for column in columns:
-        for part in (train, held):
-            unknown = part.index[part[column].isna()]
-            if len(unknown):
-                raise InvalidInput(
-                    f"column {column!r} is missing in {rows(len(unknown))}, {name_rows(unknown)} ({EMPTY}); fill or drop them",
-                    code="missing",
-                )
-        numeric = train[column].dtype.kind in "iufb"
-        blocks.append([_number_column(p[column]) for p in (train, held)] if numeric else _categories(train, held, column))
-    x, test_x = (np.hstack(parts) for parts in zip(*blocks, strict=True))
-    return x, test_x, tuple(columns)
-
-
-def _number_column(column: pandas.Series) -> FloatArray:
-    """(rows, 1)."""
-    if column.dtype.kind not in "iufb":
-        raise InvalidInput(
-            f"column {column.name!r} holds numbers in the training rows and words in the test rows, for example "
-            f"{next(v for v in column if not is_number(v))!r}",
-            code="type",
-        )
-    numbers = column.to_numpy(dtype=np.float64)
-    bad = ~(np.abs(numbers) < LARGEST_NUMBER)
-    if bad.any():
-        raise InvalidInput(
-            f"column {column.name!r} holds {numbers[bad][0]} in {rows(int(bad.sum()))}; fill, scale or drop them",
-            code="not-finite",
-        )
-    return np.asarray(numbers[:, None])
-
-
-def _check_not_numbers(train: pandas.Series, held: pandas.Series, column: str) -> None:
-    """Refuse a column of numbers in which a few cells are words: it would become categories, or be taken for a text."""
-    cells = [*train, *held]
-    words = [str(cell) for cell in cells if not is_number(str(cell))]
-    if 0 < len(words) <= len(cells) // 10:
-        raise InvalidInput(
-            f"column {column!r} holds numbers and, in {len(words)} of {len(cells)} rows, words, for example {words[0]!r:.40}; "
-            "write numbers in all of them, or words in all of them",
-            code="type",
-        )
-
-
-def _categories(train: pandas.DataFrame, held: pandas.DataFrame, column: str) -> list[FloatArray]:
-    """One column of zeros and ones per word of the training rows: (rows, words) for both parts."""
-    kinds = sorted(set(map(str, train[column])))
-    _check_not_numbers(train[column], held[column], column)
-    if len(kinds) > min(MANY_KINDS, max(2, len(train) // 2)):
-        raise InvalidInput(
-            f"column {column!r} holds {len(kinds)} different words in {len(train)} rows, too many for categories; name it "
-            "with text=COLUMN, or leave it out of the file",
-            code="too-many",
-        )
-    return [np.array([[str(v) == k for k in kinds] for v in p[column]], float) for p in (train, held)]
 
 
 def _standardise(x: FloatArray, test_x: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -53,7 +53,7 @@ def test_tables_and_tasks_hold_ids_suggestions_and_probabilities(run):
     code, _, err = run(*asked, "--out", "out.csv")
     assert code == 0, err
     rows = {row["key"]: row for row in csv.DictReader(Path("out.csv").read_text().splitlines())}
-    assert len(rows) == 60 and {f"k{i}" for i in WRONG} <= {key for key, row in rows.items() if row["label_suspect"] == "yes"}
+    assert len(rows) == 60 and {f"k{i}" for i in WRONG} <= {key for key, row in rows.items() if row["label_suspect"] == "True"}
     assert rows["k4"]["label_suggested"] == "x" and float(rows["k4"]["label_probability_wrong"]) > 0.3
     code, _, err = run(*asked, "--out", "kept.jsonl", "--out-as", "dropped")
     left = [json.loads(line)["key"] for line in Path("kept.jsonl").read_text().splitlines()]
@@ -86,7 +86,7 @@ def test_annotators_in_columns_and_in_lines_give_the_same_answer(run):
     assert code == 0, err
     assert json.loads(out)["wrong_labels"]["annotators"] == found["annotators"]
     written = next(csv.DictReader(Path("votes.csv").read_text().splitlines()))
-    assert written["consensus"] == "x" and written["bob_suspect"] == "yes" and written["ann_suspect"] == "no"
+    assert written["consensus"] == "x" and written["bob_suspect"] == "True" and written["ann_suspect"] == "False"
     code, _, err = run(*asked)
     assert code == 2 and "--only labels" in err
 

@@ -38,9 +38,11 @@ if TYPE_CHECKING:
     from accredit.audit.finding import Findings
     from accredit.influence.trace import Trace
     from accredit.labels.result import WrongLabels
+    from accredit.valuation.purchases import Purchase, Purchases
 
 NAMED = 3  # players that a sentence names at one end
 NAME = 40  # cells of a player's name in a sentence
+WORDS_OF_A_NAME = 3  # beyond which rows are called by their texts, which are quoted
 SAID_FIRST = (NoteKind.NOTHING_KNOWN, NoteKind.NOTHING_EARNED)  # notes that are the answer
 NO_ERROR = "the error of these numbers is not known"
 OWN_WORDS = re.compile(r"(no|none|nobody|all|over) |row \d")  # how a clause begins that does not begin with a name
@@ -79,7 +81,7 @@ class Move:
 
     def __str__(self) -> str:
         is_number = bool(self.label) and not any(letter.isalpha() for letter in self.label)
-        name = f"Output “{self.label}” is" if is_number else self.label  # “0 8” would be a riddle
+        name = f"Output “{self.label.strip('“”')}” is" if is_number else self.label  # “0 8” would be a riddle
         if not self.before:
             return f"{name} {self.after}".strip()
         way = "unchanged from" if self.rises is None else "up from" if self.rises else "down from"
@@ -596,21 +598,54 @@ def worth_headline(values: Attribution, harmful: int = 0) -> Headline:
     """Which training row, or group, is worth more than the others, and how many surely do harm."""
     told = leaders(values)
     up = told.up
+    voice = replace(WORTH, quoted=any(len(name.split()) > WORDS_OF_A_NAME for name in values.players))
     if up is None or not _may_name(up):
-        said = _unnamed(up, WORTH, len(values)) if up is not None else f"no row adds anything: {_nothing(told)}"
+        said = _unnamed(up, voice, len(values)) if up is not None else f"no row adds anything: {_nothing(told)}"
     else:
-        said = write(replace(told, down=None), WORTH, len(values))
+        said = write(replace(told, down=None), voice, len(values))
     harm = f"; {counted(harmful, 'row')} surely {'do' if harmful != 1 else 'does'} harm" if harmful else ""
     return Headline("worth", _full(said + harm), told)
 
 
+def purchase_headline(found: Purchases) -> Headline:
+    """What to buy: the best set of all that are for sale, or the cheapest that is not surely worse; and what is a copy."""
+    best = found.best[-1]
+    known = {one.sources: _payoff(one) for one in found.best}
+    if not best.sources:
+        return Headline("purchase", f"Buy nothing: no set of the {len(found.prices)} groups is better than none.")
+    named = f"{_bundle(best.sources)} for {best.price:g}{known[best.sources]}"
+    if best.instead is not None:
+        take = f"{_bundle(best.instead)} for {best.instead_price:g}{known.get(best.instead, '')}"
+        said = f"Buy {take}; the best of all sets, {named}, is not surely better"
+    elif best.surely is None:
+        said = f"Buy {named}: the best of all sets, how surely is not known"
+    else:
+        said = f"Buy {named}: {'surely the best of all sets' if best.surely else 'others for as much money may do as well'}"
+    copies = [f"{short(one.source, NAME)} is a copy of {short(one.beside, NAME)}" for one in found.redundant if one.is_copy]
+    return Headline("purchase", "; ".join([said, *copies]) + ".")
+
+
+def _bundle(names: Sequence[str]) -> str:
+    return " + ".join(short(name, NAME) for name in names) or "nothing"
+
+
+def _payoff(one: Purchase) -> str:
+    """A payoff with its interval, where there is one."""
+    inside = f", 95% interval {between(*one.payoff.ends, 3)}" if one.payoff.precision.known is Known.INTERVAL else ""
+    return f" (payoff {brief(one.payoff.value, signed=False)}{inside})"
+
+
 def labels_headline(found: WrongLabels) -> Headline:
-    """How many labels look wrong, with its interval."""
-    said = found.verdict[:1].upper() + found.verdict[1:]
-    if found.precision_interval is not None:
-        low, high = found.precision_interval
-        said += f". Of the list, {low:.0%} to {high:.0%} should be wrong (90% interval)"
-    return Headline("labels", _sentence(said))
+    """How many labels look wrong, with intervals."""
+    return Headline("labels", found.verdict[:1].upper() + found.verdict[1:])
+
+
+def suspects_headline(found: WrongLabels) -> Headline:
+    """How many labels are listed, and how many of them to expect to be wrong; where none is listed, why."""
+    if not found.suspects or found.precision is None:
+        return Headline("labels", _sentence(found.verdict))
+    listed = f"{len(found.suspects):,} of {len(found.names):,} labels are suspect"
+    return Headline("labels", f"{listed}; about {percent(found.precision)} of these should really be wrong.")
 
 
 # Which explanation to trust

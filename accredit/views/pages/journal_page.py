@@ -9,7 +9,7 @@ import numpy as np
 
 from accredit.core import Attribution
 from accredit.training_data.suspects import suspects
-from accredit.views.language.headlines import labels_headline
+from accredit.views.language.headlines import suspects_headline
 from accredit.views.language.numbers import brief, column, ranges
 from accredit.views.language.phrases import in_words, interval_word, sentence, speak
 from accredit.views.pages.document import page
@@ -76,12 +76,7 @@ def _answer(watched: WatchedRun) -> str:
     """Both answers in a sentence each, as far as they are known."""
     said = []
     if watched.labels is not None:
-        count = len(watched.labels.suspects)
-        said.append(
-            f"{count:,} of {len(watched.labels.names):,} labels are suspect."
-            if count
-            else sentence(labels_headline(watched.labels).text)
-        )
+        said.append(suspects_headline(watched.labels).text)
     if watched.values is not None and not watched.provisional:
         said.append(leaders_words(watched.values, watched.harmful))
     return " ".join(said)

@@ -9,7 +9,7 @@ from accredit.checks.json_data import round_off
 from accredit.evaluate.data import Curve
 from accredit.training_data.report import DataReport, Valuation
 from accredit.training_data.suspects import Harmful, Sureness
-from accredit.views.language.headlines import labels_headline
+from accredit.views.language.headlines import suspects_headline
 from accredit.views.language.numbers import BRIEF, column
 from accredit.views.language.phrases import sentence
 from accredit.views.language.printable import excerpt
@@ -19,11 +19,10 @@ from accredit.views.pages.labels_page import labels_body
 from accredit.views.pages.parts import Who, attribution_table, claims_table
 from accredit.views.terminal.valuation_text import (
     PURCHASES,
-    QUESTION,
     WORTH,
     extent_of,
+    first_words,
     harm_words,
-    leaders_words,
     linear_words,
     purchase_cells,
     redundancy,
@@ -43,32 +42,33 @@ def report_page(report: DataReport, of: str) -> str:
     worth = "" if report.worth is None else _worth(report.worth)
     notes = [sentence(note) for note in report.notes]
     body = render("valuation", "body", answer=_answer(report), labels=labels, worth=worth, notes=notes)
-    return page(_question(bool(labels), bool(worth), of), body, script_of="sorting")
+    player = None if report.worth is None else player_word(report.worth)
+    return page(_question(bool(labels), player, of), body, script_of="sorting")
 
 
-def _question(labels: bool, worth: bool, of: str) -> str:
-    """What was asked of the data: whose label is wrong, what a row is worth, or both.
+def _question(labels: bool, player: str | None, of: str) -> str:
+    """What was asked of the data: whose label is wrong, what a row or group is worth, or both.
 
-    >>> _question(True, True, "a.csv"), _question(False, True, "a.csv")
-    ('Which labels of a.csv are wrong, and what is each row worth?', 'What is each row of a.csv worth?')
+    >>> _question(True, "row", "a.csv"), _question(False, "group", "a.csv")
+    ('Which labels of a.csv are wrong, and what is each row worth?', 'What is each group in a.csv worth?')
     """
     if labels:
-        return f"Which labels of {of} are wrong{', and what is each row worth' * worth}?"
-    return f"What is each row of {of} worth?"
+        return f"Which labels of {of} are wrong{f', and what is each {player} worth' if player else ''}?"
+    return f"What is each {player} in {of} worth?"
+
+
+def player_word(report: Valuation) -> str:
+    """Who is valued: rows, or groups of them."""
+    return "row" if report.rows.groups is None else "group"
 
 
 def _answer(report: DataReport) -> str:
     """Both answers in a sentence each."""
     said = []
     if report.labels is not None:
-        count = len(report.labels.suspects)
-        said.append(
-            f"{count:,} of {len(report.labels.names):,} labels are suspect."
-            if count
-            else sentence(labels_headline(report.labels).text)
-        )
+        said.append(suspects_headline(report.labels).text)
     if report.worth is not None:
-        said.append(leaders_words(report.worth.values, report.worth.harmful))
+        said.append(first_words(report.worth))
     return " ".join(said)
 
 
@@ -101,10 +101,10 @@ def _worth(report: Valuation) -> Markup:
     return render(
         "valuation",
         "worth",
-        question=QUESTION,
+        player=player_word(report),
         payoff=sentence(report.payoff),
         warnings=[sentence(warning) for warning in report.warnings],
-        values=attribution_table(report.values.ranked(), known, header=("row", WORTH), sorts=True),
+        values=attribution_table(report.values.ranked(), known, header=(player_word(report), WORTH), sorts=True),
         harmful=(["row", WORTH, "certainty"], rows),
         why=harm_words(report.values, report.harmful, report.rows),
         silent=report.silent,

@@ -14,7 +14,7 @@ from accredit.training_data.suspects import ROWS_LISTED, Harmful, RowFacts, Sure
 from accredit.valuation.certainty import FALSE_HARMFUL, covers_test_rows
 from accredit.valuation.harmonics import READING
 from accredit.valuation.purchases import Purchase, Purchases
-from accredit.views.language.headlines import worth_headline
+from accredit.views.language.headlines import purchase_headline, worth_headline
 from accredit.views.language.numbers import BRIEF, between
 from accredit.views.language.phrases import PAIRS
 from accredit.views.language.printable import excerpt, printable
@@ -23,7 +23,6 @@ from accredit.views.terminal.labels_text import labels_text
 from accredit.views.terminal.screen import ROWS_OF_A_SCREEN, clip, fold, fold_all, screen
 from accredit.views.terminal.text import credit_table, facts
 
-QUESTION = "What is each row worth?"
 WORTH = "worth"  # what the number of a row is called
 HARMFUL = {
     Sureness.SURE: "The model does better without these rows: their worth is below zero beyond what other test rows would "
@@ -85,7 +84,7 @@ def _worth(report: Valuation, rows: int) -> tuple[str, list[str], list[str]]:
     if report.trained or report.recalled:
         found = f", {report.recalled:,} found in the journal" if report.recalled else ""
         details.append(f"{report.trained:,} trainings paid for{found}")
-    return leaders_words(report.values, report.harmful), lines, details
+    return first_words(report), lines, details
 
 
 def purchase_cells(found: Purchases) -> tuple[list[str], list[list[str]]]:
@@ -144,6 +143,14 @@ def harm_words(values: Attribution, harmful: Sequence[Harmful], rows: RowFacts) 
         f"No row is surely harmful: {below:,} of {len(values):,} are below zero, none beyond what other test rows might say. "
         "More test rows would tell; where they are a share of the file, folds make each row one."
     )
+
+
+def first_words(report: Valuation) -> str:
+    """What to buy, where there are prices; else who is worth more than the others, and how many rows do harm where that is
+    sure."""
+    if report.purchases is not None:
+        return purchase_headline(report.purchases).text
+    return leaders_words(report.values, report.harmful)
 
 
 def leaders_words(values: Attribution, harmful: Sequence[Harmful]) -> str:

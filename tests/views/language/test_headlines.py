@@ -12,12 +12,14 @@ from accredit.core import Attribution, Attributions, FloatArray, Known, Note, No
 from accredit.explanation import Explanation
 from accredit.rows.result import TableExplanation
 from accredit.series.result import SeriesExplanation
+from accredit.valuation.purchases import best_purchases
 from accredit.views.language.headlines import (
     NAMED,
     credit_headline,
     flow_headline,
     headline,
     output_move,
+    purchase_headline,
     row_headline,
     worth_headline,
 )
@@ -338,3 +340,30 @@ def test_of_several_outputs_nobody_is_largest_who_may_be_smaller_than_the_other_
             named = [k for k in range(4) if NAMES[k] in clauses[name]]
             others = [abs(row[k]) + half for k in range(4) if k not in named]
             assert not named or max(others, default=-1.0) < np.abs(row).max() - half, said
+
+
+def purchases(best: float, copied: bool) -> str:
+    """The first sentence about three sources whose payoffs are known to about 0.01; all of them together pay `best`."""
+    mean = np.array([0, 0.5, 0.2, 0.75, 0.25, 0.8, 0.9, best])
+    parts = mean[:, None] + np.random.default_rng(0).normal(size=(8, 40)) * 0.05
+    prices, twins = {"A": 5, "B": 3, "C": 2}, {("A", "B"): 1.0} if copied else {}
+    return purchase_headline(best_purchases(("A", "B", "C"), parts.mean(axis=1), prices, by_part=parts, copied=twins)).text
+
+
+def test_the_first_sentence_about_prices_says_what_to_buy():
+    assert purchases(1.2, copied=False).startswith("Buy A + B + C for 10 (payoff 1.")
+    assert "surely the best" in purchases(1.2, copied=False)
+    nearly = purchases(0.915, copied=True)  # beyond B + C by less than test rows can tell
+    assert nearly.startswith("Buy B + C for 5 ") and "not surely better" in nearly and "A is a copy of B" in nearly
+
+
+def test_where_nothing_is_better_than_none_nothing_is_bought():
+    assert purchase_headline(best_purchases(("A",), np.array([0.0, -1.0]), {"A": 5})).text.startswith("Buy nothing")
+    unknown = purchase_headline(best_purchases(("A",), np.array([0.0, 1.0]), {"A": 5})).text
+    assert unknown.startswith("Buy A for 5 ") and "not known" in unknown
+
+
+def test_rows_that_are_called_by_their_sentences_are_quoted():
+    named = Attribution(("It never lands, and it bores.", "A mess."), [0.3, 0.1], 0.4, "by hand", precision=Precision.exact())
+    assert worth_headline(named).text.startswith("“It never lands, and it bores.” is worth")
+    assert worth_headline(replace(named, players=("row 1", "row 2"))).text.startswith("Row 1 is worth")
