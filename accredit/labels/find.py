@@ -253,7 +253,7 @@ def _accuse(judged: Judged, y: IntArray, wanted: float | None, by: tuple[str, ..
     low, high = share_interval(probability[suspects], error)
     low, high = min(low, precision) if proven else 0.0, max(high, precision)
     verdict = f"{said}; {expected_of(len(suspects), precision, (low, high))}"
-    verdict += f"; {worst_of(raters)}" if raters else ""
+    verdict += f"; {worst_of(raters)}" if len(raters) > 1 else ""
     verdict += CANNOT_TELL if high - low > UNSURE else ""
     return _List(verdict, probability, tuple(suspects.tolist()), rate, known, precision, (low, high), raters)
 

@@ -1,13 +1,14 @@
 """Columns of a table as the numbers that a model learns from: numbers, dates and categories, with their gaps.
 
-Files as people keep them hold more than that. A gap is filled and marked, a date becomes days, a column that names the rows is
-left out; each is said in a note. What would change the question is refused: texts, and numbers among which some are words.
+Files as people keep them hold more than that. A gap is filled and marked, a date becomes days, a column of too many words for
+categories is left out; each is said in a note. What would change the question is refused: texts, and numbers among which some
+are words.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -40,17 +41,17 @@ def column_features(
         parts = (train[column], held[column])
         if parts[0].isna().all():
             notes.append(f"column {column!r} is empty in all training rows and is left out")
-        elif parts[0].dtype.kind in "iufb":
+        elif parts[0].dtype.kind in "iufb" or _are_many_numbers(parts[0]):
             blocks[column] = _numbers(*parts)
             notes += _filled(*parts)
         elif (days := _days(*parts)) is not None:
             blocks[column] = days
             notes += [f"column {column!r} holds dates and is read as days", *_filled(*parts)]
-        elif _is_name(*parts):
+        elif _has_many_words(*parts):
             names.append(column)
             notes.append(
-                f"column {column!r} holds {parts[0].nunique()} different words in {len(train)} rows, as names do, and is left "
-                "out; id=COLUMN names the rows"
+                f"column {column!r} holds {parts[0].nunique()} different words in {len(train)} rows, too many for categories, "
+                "and is left out"
             )
         else:
             blocks[column] = _categories(*parts)
@@ -80,7 +81,7 @@ def _numbers(train: pandas.Series, held: pandas.Series) -> Block:
 
 
 def _finite(column: pandas.Series) -> FloatArray:
-    if column.dtype.kind not in "iufb" and not column.isna().all():
+    if column.dtype.kind not in "iufb" and not _are_numbers(column):
         word = next(v for v in column.dropna() if not is_number(v))
         raise InvalidInput(
             f"column {column.name!r} holds numbers in the training rows and words in the test rows, for example {word!r}",
@@ -94,6 +95,20 @@ def _finite(column: pandas.Series) -> FloatArray:
             code="not-finite",
         )
     return np.asarray(numbers)
+
+
+def _are_numbers(column: pandas.Series) -> bool:
+    return all(map(is_number, column.dropna()))
+
+
+def _are_many_numbers(column: pandas.Series) -> bool:
+    """Whether a file holds numbers as words, too many to be codes of categories."""
+    return not _are_few(column) and _are_numbers(column)
+
+
+def _are_few(column: pandas.Series) -> bool:
+    """Whether words are few enough to be categories."""
+    return bool(column.nunique() <= min(MANY_KINDS, max(2, len(column) // 2)))
 
 
 def _with_gaps(train: FloatArray, held: FloatArray) -> Block:
@@ -135,12 +150,12 @@ def _read_dates(cells: Sequence[Sequence[str | None]], way: Callable[[str], date
 
 
 def _days_of(moment: datetime) -> float:
-    """Days since 1970; a moment without a zone is taken as it stands."""
-    return (moment.replace(tzinfo=None) - datetime(1970, 1, 1)).total_seconds() / SECONDS_PER_DAY
+    """Days since 1970, in UTC; a moment without a zone is taken as it stands."""
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() / SECONDS_PER_DAY
 
 
-def _is_name(train: pandas.Series, held: pandas.Series) -> bool:
-    """Whether a column of words names its rows; refuses one that holds texts, or numbers and a few words."""
+def _has_many_words(train: pandas.Series, held: pandas.Series) -> bool:
+    """Whether there are too many words for categories, as in names; refuses texts, and numbers with a few words."""
     cells = [str(cell) for cell in (*train.dropna(), *held.dropna())]
     words = [cell for cell in cells if not is_number(cell)]
     if 0 < len(words) <= len(cells) // 10:
@@ -149,7 +164,7 @@ def _is_name(train: pandas.Series, held: pandas.Series) -> bool:
             f"{words[0]!r:.40}; write numbers in all of them, or words in all of them",
             code="type",
         )
-    if train.nunique() <= min(MANY_KINDS, max(2, len(train) // 2)):
+    if _are_few(train):
         return False
     if np.mean([len(cell.split()) for cell in cells]) >= WORDS_OF_A_TEXT:
         _refuse_many(train)
@@ -165,8 +180,8 @@ def _refuse_many(column: pandas.Series) -> None:
 
 
 def _categories(train: pandas.Series, held: pandas.Series) -> Block:
-    """One column of zeros and ones for every word of the training rows, and for empty cells."""
+    """One column of zeros and ones for every word of the training rows, and for empty cells of either part."""
     words = [np.where(part.isna(), GAP, part.astype(str)) for part in (train, held)]
-    kinds = np.unique(words[0])
+    kinds = np.unique([*words[0], *words[1][held.isna()]])
     hot: list[BoolArray] = [part[:, None] == kinds for part in words]
     return hot[0].astype(np.float64), hot[1].astype(np.float64)

@@ -444,3 +444,11 @@ def test_faint_features_list_hardly_anybody_though_they_say_something() -> None:
     judged = judge({"x": x}, y, None, 0)
     assert not judged.skill.refusal
     assert len(_accuse(judged, y, None, None).suspects) < 40  # of 4,000
+
+
+def test_one_annotator_is_not_called_the_worst():
+    y = np.repeat([0, 1], 100)
+    rows = np.random.default_rng(0).normal(size=(200, 4)) + 3 * y[:, None]
+    given = np.where(np.arange(200) < 12, 1, y)
+    alone, nobody = (wrong_labels(given, features=rows, annotators=by) for by in (["ann"] * 200, None))
+    assert alone.suspects and alone.verdict == nobody.verdict

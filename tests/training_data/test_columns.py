@@ -59,10 +59,38 @@ def test_dates_that_can_be_read_in_two_ways_are_not_read():
     assert columns == ("size",) and says(notes[0], "'day' holds 40 different words")
 
 
+def test_one_moment_is_one_number_in_every_time_zone():
+    size = [float(i) for i in range(ROWS)]
+    moments = ["2024-03-01T00:30:00+02:00", "2024-02-29T22:30:00Z", "2024-02-29T22:30:00"]
+    x, _, _, _ = features_of(at=moments * (ROWS // 3), size=size)
+    assert_array_equal(x[:, 0], 19782.9375)
+
+
+def test_numbers_written_as_words_are_numbers_unless_they_are_few_enough_for_codes():
+    numbers = [f"{i / 7:.3f}" for i in range(ROWS)]
+    x, test_x, _, notes = features_of(size=numbers)
+    assert_array_equal(np.vstack([x, test_x])[:, 0], np.array(numbers, dtype=float))
+    assert notes == () and features_of(code=[f"0{i % 3}" for i in range(ROWS)])[0].shape == (40, 3)
+
+
+def test_numbers_of_a_test_file_that_holds_them_as_words_are_read():
+    train, held = pandas.DataFrame({"size": [1.0, 2.0, 3.0]}), pandas.DataFrame({"size": ["4", None]})
+    _, test_x, _, _ = column_features(train, held, set())
+    assert_array_equal(test_x, [[4.0, 0.0], [2.0, 1.0]])
+
+
+def test_a_gap_among_test_words_alone_is_a_category_too():
+    train, held = pandas.DataFrame({"soil": [*"abab"]}), pandas.DataFrame({"soil": ["a", None]})
+    _, test_x, _, notes = column_features(train, held, set())
+    assert_array_equal(test_x, [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]])
+    assert says(notes[0], "a category of its own")
+
+
 def test_a_column_that_names_the_rows_is_left_out_and_said():
     _, _, columns, notes = features_of(plot=[f"P{i}" for i in range(ROWS)], size=range(ROWS), bare=[None] * ROWS)
     assert columns == ("size",)
-    assert says(notes[0], "'plot' holds 40 different words in 40 rows") and says(notes[1], "'bare' is empty in all")
+    assert says(notes[0], "'plot' holds 40 different words in 40 rows, too many for categories")
+    assert says(notes[1], "'bare' is empty in all")
 
 
 def test_texts_and_a_few_words_among_numbers_are_refused():

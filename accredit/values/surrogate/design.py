@@ -39,6 +39,16 @@ class Strata:
         """All pairs but {∅, N}: 2ⁿ⁻¹ - 1, or inf."""
         return float(self.counts.sum())
 
+    @property
+    def mass(self) -> FloatArray:
+        """What the pairs of a size weigh together in the Shapley value, the sum of a_k (`Design.mass`): (s,).
+
+        >>> strata(4).mass  # of sizes 1 and 3, and of size 2 alone
+        array([1.33333333, 0.5       ])
+        """
+        both = self.players / (self.sizes * (self.players - self.sizes))
+        return np.asarray(np.where(2 * self.sizes == self.players, both / 2, both))
+
 
 @lru_cache(maxsize=64)
 def strata(players: int, power: float = 0.5) -> Strata:

@@ -3,7 +3,8 @@ r"""Cheap payoffs: a regression on pairs that are asked, summed and forgotten, w
 Where a payoff takes microseconds, a surrogate costs more than the pairs it saves. The solution of KernelSHAP under efficiency,
 weighted least squares of y(T) - D(|T|/n - ½) on z(T) (`values.regression`), needs an n × n matrix and a vector, whatever the
 number of pairs. Sizes with few pairs are asked whole; of the others a pair is drawn with repeats, its size k with chance
-q_k ∝ 1/√(k(n-k)), so that its weight is n/(k(n-k) q_k m).
+q_k ∝ 1/√(k(n-k)), so that its weight is n/(k(n-k) q_k m); of two halves of equal size both are one pair, which has half of
+that (`Strata.mass`).
 
 Pairs go in turn to 32 groups. Leaving out one group after the other gives 32 solutions, whose spread is the standard error
 (delete-a-group jackknife, 31 degrees of freedom); what may sit in pairs that were not drawn is added, by the rule of three.
@@ -57,9 +58,10 @@ class Stream:
         taken = int(np.searchsorted(np.cumsum(space.counts), WHOLE_SHARE * self.expected, side="right"))
         self._sizes, share = space.sizes[taken:], space.shares[taken:]
         self._chance = share / max(share.sum(), 1e-300)
-        for size in space.sizes[:taken].tolist():
+        self._mass = space.mass[taken:]
+        for size, mass in zip(space.sizes[:taken].tolist(), space.mass[:taken].tolist(), strict=True):
             z, y = self._ask(all_of_size(n, size))
-            weighted = z.T * (n / (size * (n - size) * len(y)))
+            weighted = z.T * (mass / len(y))
             self._whole_normal += weighted @ z
             self._whole_right += weighted @ y
 
@@ -91,11 +93,11 @@ class Stream:
     def draw(self, count: int) -> None:
         """Ask for so many more pairs, a whole number per group."""
         n = self.players
-        k = self.rng.choice(self._sizes, count, p=self._chance)
+        size = self.rng.choice(len(self._sizes), count, p=self._chance)
         places = self.rng.random((count, n))
-        z, y = self._ask(places <= np.sort(places, axis=1)[np.arange(count), k - 1][:, None])
+        z, y = self._ask(places <= np.sort(places, axis=1)[np.arange(count), self._sizes[size] - 1][:, None])
         with one_blas_thread():
-            self._add(z, y, z * (n / (k * (n - k) * self._chance[k - self._sizes[0]]))[:, None])
+            self._add(z, y, z * (self._mass / self._chance)[size][:, None])
 
     def _add(self, z: FloatArray, y: FloatArray, weighted: FloatArray) -> None:
         """Take in a chunk of pairs."""
