@@ -128,6 +128,16 @@ MISTAKEN = {  # habits of those who know shap -> argument and code of what they 
     "several texts": (lambda: explain(["A film.", "A book."]), "given", "type"),
     "several texts at the door of texts": (lambda: explain_text(["A film.", "A book."], len), "given", "type"),
     "rows at the door of texts": (lambda: explain_text(X[:1], FOREST), "given", "type"),
+    "a text for a model of tables": (lambda: explain("A film.", FOREST), "model", "type"),
+    "a number": (lambda: explain(3), "given", "type"),
+    "an empty list": (lambda: explain([]), "given", "empty"),
+    "a method of no name for a text": (lambda: explain("A film.", methods="shaply"), "methods", "unknown"),
+    "a method of no name for rows": (lambda: explain(X[:1], FOREST, background=X, methods=["loo", "shaply"]), "methods", "unknown"),
+    "a method of texts for rows": (lambda: explain(X[:1], FOREST, background=X, methods="rollout"), "methods", "misplaced"),
+    "a method of texts for a function": (lambda: explain("A film.", lambda texts: [1.0] * len(texts), methods="rollout"), "methods", "unsupported"),
+    "groups of rows": (lambda: explain(X[:1], FOREST, background=X, methods="owen"), "methods", "unsupported"),
+    "the same of a game": (lambda: explain_rows(X[:1], FOREST, X, methods="banzhaf-owen"), "methods", "unsupported"),
+    "an answer's setting for rows": (lambda: explain(X[:1], FOREST, background=X, context=FACTS), "context", "misplaced"),
 }  # fmt: skip
 
 
