@@ -699,7 +699,8 @@ def kind_of(given: object, model: object, settings: Mapping[str, object]) -> Kin
         return "rows"
     if isinstance(given, Number) or (isinstance(given, list | tuple | set) and not given):
         raise InvalidInput(
-            f"given is {given!r:.40}, and nothing to explain; give a text, a picture, rows of a table, or a prompt with answer='…'",
+            f"given is {given!r:.40}, and nothing to explain; give a text, a picture, rows of a table, or a prompt with "
+            "answer='…'",
             argument="given",
             code="type" if isinstance(given, Number) else "empty",
         )

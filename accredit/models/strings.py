@@ -69,8 +69,8 @@ class StringModel:
             if error.code != "failed" or columns is None:
                 raise
             raise InvalidInput(
-                f"model is a {type(self.model).__name__} that was fitted to a table of {columns} columns, and it cannot read a text; give rows "
-                "of that table, or a model of texts, for example make_pipeline(TfidfVectorizer(), model)",
+                f"model is a {type(self.model).__name__} that was fitted to a table of {columns} columns, and it cannot read "
+                "a text; give rows of that table, or a model of texts, for example make_pipeline(TfidfVectorizer(), model)",
                 argument="model",
                 code="type",
             ) from error
