@@ -30,7 +30,7 @@ def run(typed, monkeypatch, tmp_path):
 def test_three_words_explain_an_example(run):
     code, out, err = run("--answer", "--more")
     assert code == 0 and "an example" in err
-    assert says(out, "This answer: probability") and "built-in answering model" in out
+    assert says(out, "This answer has probability") and "built-in answering model" in out
 
 
 def test_a_prompt_and_an_answer(run, tmp_path):

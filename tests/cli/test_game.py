@@ -206,7 +206,7 @@ def test_the_command_reads_choices(run, tmp_path):
     called = json.loads(run("game", path, "--rule", "roll-calls", "--json")[1])
     assert called["players"] == ["ann", "bob"] and sum(called["credit"]) == pytest.approx(9)
     assert says(run("game", path, "--rule", "weights")[2], "--rule weights:1,2")
-    assert says(run("game", "words.csv")[1], "no: not (+1.5)")
+    assert says(run("game", "words.csv")[1], "not (+1.5) in “no”")
     assert "use --rule" in run("game", path, "--method", "banzhaf")[2]
     assert "lists coalitions" in run("game", "pricing.csv", "--rule", "orders")[2]
     assert json.loads(run("game", "words.csv", "--json")[1])["by_output"][1][0] == "yes"

@@ -29,7 +29,7 @@ def headline(found: GraphFlow) -> str:
     side = ", ".join(map(printable, found.source_side[:NAMED]))
     more = len(found.source_side) - NAMED
     side = f"around {side}" + f" and {more:,} more" * (more > 0) if side else "at the sources"
-    return f"Maximum flow {round_off(found.value)}; the cut {side} lets through {round_off(found.cut)}"
+    return f"Maximum flow {round_off(found.value)}; the cut {side} lets no more than {round_off(found.cut)} through"
 
 
 def verdict(found: GraphFlow, graph: Graph, epsilon: float, cheapest: bool = False) -> list[str]:

@@ -28,7 +28,7 @@ from accredit.rows.result import TableExplanation
 from accredit.series.result import SeriesExplanation
 from accredit.values.report import GameReport
 from accredit.views.language.answer_words import READABLE, payoff_ends, payoff_words, players_word
-from accredit.views.language.leaders import HALF, Lead, Leaders, Support, lead, leaders
+from accredit.views.language.leaders import HALF, Lead, Leaders, Support, lead, leaders, reaches
 from accredit.views.language.numbers import between, brief, fix, part_of, percent
 from accredit.views.language.phrases import chance, counted, interactions_headline, place_name, title, unit
 from accredit.views.language.printable import short
@@ -55,7 +55,7 @@ class Voice:
     noun: str
     up: tuple[str, str] = ("raises it", "raise it")
     down: tuple[str, str] = ("lowers it", "lower it")
-    whole: str = "accounts for most of it"
+    whole: str = "accounts for {} of it"  # most, nearly all or all
     unit: str = ""  # of credit, written behind it
     quoted: bool = False
 
@@ -65,8 +65,8 @@ class Voice:
         return one if len(end.players) == 1 else several
 
 
-EARN = Voice("player", ("earns", "earn"), ("loses", "lose"), "earns most of it")
-WORTH = Voice("row", ("is worth", "are worth"), ("costs", "cost"), "is worth most of it")
+EARN = Voice("player", ("earns", "earn"), ("loses", "lose"), "earns {} of it")
+WORTH = Voice("row", ("is worth", "are worth"), ("costs", "cost"), "is worth {} of it")
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Move:
 
     def __str__(self) -> str:
         is_number = bool(self.label) and not any(letter.isalpha() for letter in self.label)
-        name = f"Output “{self.label}” is" if is_number else self.label  # “0 8” would be a riddle
+        name = f"Output “{self.label.strip('“”')}” is" if is_number else self.label  # “0 8” would be a riddle
         if not self.before:
             return f"{name} {self.after}".strip()
         way = "unchanged from" if self.rises is None else "up from" if self.rises else "down from"
@@ -134,7 +134,7 @@ def write(told: Leaders, voice: Voice, count: int) -> str:
     if not _may_name(first):
         return _unnamed(first, voice, count) + doubt
     if told.total is None:
-        return _rank(first, voice) + doubt
+        return _rank(told, voice) + doubt
     if told.share is not None and first.support is not Support.OVERLAP:
         return _part(first, told, voice, count) + doubt
     said = _end(first, voice, count)
@@ -144,13 +144,13 @@ def write(told: Leaders, voice: Voice, count: int) -> str:
 
 
 def _nothing(told: Leaders) -> str:
-    return (
-        f"no credit is larger than {round_off(told.largest, 1)}, which may be rounding" if told.largest else "all credit is 0"
-    )
+    return f"the largest credit is {round_off(told.largest, 2)}, which may be rounding" if told.largest else "all credit is 0"
 
 
 def _may_name(end: Lead) -> bool:
-    """Are they few enough, and sure enough, to be named?"""
+    """Are they few enough, and sure enough, to be named, and do they all go the way that is said of them?"""
+    if any(end.sign * x <= 0 for x in end.credit):
+        return False
     return end.support is not Support.UNCERTAIN and (len(end.players) <= NAMED or end.support is Support.TIED)
 
 
@@ -186,19 +186,38 @@ def _part(first: Lead, told: Leaders, voice: Voice, count: int) -> str:
         return f"{who} {verb} the same{beyond}: {part} each of {whole}{behind}"
     error = "" if first.ends is None or first.ends[0] == first.ends[1] else f" (interval {between(*first.ends, 3)})"
     if told.is_most and first.sign > 0:
-        return f"{who} {voice.whole}: {part} of {whole}{behind}{error}"
+        much = "all" if told.only else "nearly all" if part == whole else "most"
+        return f"{who} {voice.whole.format(much)}: {part} of {whole}{behind}{error}"
     beyond = "" if count == 1 else f" more than any other {voice.noun}"
     return f"{who} {verb}{beyond}: {part} of {whole}{behind}{error}"
 
 
-def _rank(first: Lead, voice: Voice) -> str:
-    """The first of scores, which add up to nothing."""
-    who, behind = _names(first, voice), f" {voice.unit}" if voice.unit else ""
+def _rank(told: Leaders, voice: Voice) -> str:
+    """The first of scores, which add up to nothing; of signed ones, the highest and the lowest.
+
+    >>> _rank(leaders(Attribution(("a", "b", "c"), [2, -3, 1], None, "m")), EARN)
+    'b scores lowest (−3), a highest (+2)'
+    """
+    first, behind = told.first, f" {voice.unit}" if voice.unit else ""
+    assert first is not None
+    if told.down is not None:
+        return ", ".join(_extreme(end, voice, again=end is not first) for end in (first, told.second) if end and _may_name(end))
+    who = _names(first, voice)
     if first.support is Support.OVERLAP:
         return f"{who} lead ({_and([brief(x, False) for x in first.credit])}{behind}), but their intervals overlap"
     if first.support is Support.TIED:
         return f"{who} rank first together ({brief(first.credit[0], False)}{behind} each)"
     return f"{who} ranks first ({_amount(first, False)}{behind})"
+
+
+def _extreme(end: Lead, voice: Voice, again: bool) -> str:
+    """Those at one end of signed scores."""
+    verb = "" if again else "scores " if len(end.players) == 1 else "score "
+    behind = f" {voice.unit}" if voice.unit else ""
+    which = f"{_names(end, voice)} {verb}{'highest' if end.sign > 0 else 'lowest'}"
+    if end.support is Support.OVERLAP:
+        return f"{which} ({_and([brief(x) for x in end.credit])}{behind}), but their intervals overlap"
+    return f"{which} ({_amount(end)}{behind}{' each' * (end.support is Support.TIED)})"
 
 
 def _amount(end: Lead, signed: bool = True) -> str:
@@ -277,18 +296,21 @@ def credit_headline(result: Attribution, voice: Voice = EARN) -> Headline:
 
 @headline.register
 def _(result: Attributions) -> Headline:
-    each = [f"{short(name, NAME)}: {_first_of(one)}" for name, one in result.items()]
+    each = [f"{_first_of(one)} in “{short(name, NAME)}”" for name, one in result.items()]
     more = f"; … {counted(len(each) - NAMED, 'more output')}" if len(each) > NAMED else ""
-    return Headline("outputs", f"First in {counted(len(each), 'output')}: {'; '.join(each[:NAMED])}{more}.")
+    return Headline("outputs", f"Largest in each of {counted(len(each), 'output')}: {'; '.join(each[:NAMED])}{more}.")
 
 
 def _first_of(result: Attribution) -> str:
-    """Who is first, in as few words as that takes."""
-    first = leaders(result).first
-    if first is None or not _may_name(first):
-        return "nobody stands out"
-    shared = {Support.OVERLAP: ", intervals overlap", Support.TIED: " each"}.get(first.support, "")
-    return f"{_names(first, EARN)} ({brief(first.credit[0])}{shared})"
+    """Whose credit is largest, whichever way it goes, in few words; at both ends where neither is surely larger."""
+    told = leaders(result)
+    ends = [end for end in (told.up, told.down) if end and told.first and reaches(end, told.first)]
+    return " and ".join(map(_largest, ends)) if ends and all(map(_may_name, ends)) else "nobody surely"
+
+
+def _largest(end: Lead) -> str:
+    shared = {Support.OVERLAP: ", intervals overlap", Support.TIED: " each"}.get(end.support, "")
+    return f"{_names(end, EARN)} ({brief(end.credit[0])}{shared})"
 
 
 @headline.register
@@ -385,7 +407,7 @@ def _answer_move(explanation: Explanation, label: str, ends: tuple[float, float]
     if scale in ("log-probability", "probability"):
         chances = [math.exp(min(x, 0.0)) for x in ends] if scale == "log-probability" else list(ends)
         if max(chances) >= READABLE:
-            return _moved(f"{label}: probability", chances[0], chances[1], likely, without)
+            return _moved(f"{label} has probability", chances[0], chances[1], likely, without)
     return _moved(f"{label}: {scale}", *ends, lambda x: fix(x, 2), without)
 
 
@@ -537,7 +559,7 @@ def flow_headline(credit: Attribution, whole: float, where: str, ranges: FloatAr
     """
     if not whole > 0:
         return Headline("flow", "Nothing flows: no path of positive weights leads from the output to the input.")
-    voice = Voice("token", ("carries", "carry"), quoted=True, whole="carries most of it")
+    voice = Voice("token", ("carries", "carry"), quoted=True, whole="carries {} of it")
     if ranges is None:
         told = leaders(replace(credit, total=whole))
         said = write(told, voice, len(credit))
@@ -644,7 +666,7 @@ def compare_headline(table: Standings) -> Headline:
         said = "is more faithful than every other method" if len(ranked) > 1 else "alone is ranked"
         return Headline("compare", f"{best.method} {said} on {inputs}: {way}.")
     some = _and(alike) if len(alike) <= NAMED else f"{', '.join(alike[:NAMED])} and {len(alike) - NAMED} more"
-    return Headline("compare", f"Cannot tell {best.method} ({way}) from {some} on {inputs}; it comes first, but not surely.")
+    return Headline("compare", f"Cannot tell {best.method} ({way}) from {some} on {inputs}; it ranks first, perhaps by chance.")
 
 
 def audit_headline(report: Findings) -> Headline:

@@ -67,6 +67,7 @@ class Leaders:
     adds_up: bool  # credit sums to the total
     share: float | None  # of the total that the first has, in (0, 1]; only where all credit has the sign of the total
     surely: float | None  # the least that this share may be, by the interval; None where that is not known
+    only: bool  # one player has all that is credited
     cancels: bool  # credit up and down leaves next to nothing of itself
     known: Known  # how well the numbers are known
 
@@ -106,6 +107,7 @@ def leaders(result: Attribution) -> Leaders:
         adds_up=_adds_up(result),
         share=share,
         surely=surely,
+        only=result.exact and int((np.abs(result.credit) > indistinct(result)).sum()) == 1,
         cancels=total is not None and abs(total) < CANCELS * float(np.abs(result.credit).sum()),
         known=Known.EXACT if result.exact else Known.UNKNOWN if result.interval is None else Known.INTERVAL,
     )
@@ -126,6 +128,18 @@ def lead(result: Attribution, sign: int) -> Lead | None:
     with_it = [int(i) for i in order if i == first or max(high[i], credit[i]) >= least]
     support = Support.UNCERTAIN if least <= 0 else Support.OVERLAP if len(with_it) > 1 else Support.ALONE
     return _lead(result, support, sign, with_it)
+
+
+def reaches(other: Lead, first: Lead) -> bool:
+    """May the credit of one end be as large, without its sign, as that of the first?
+
+    >>> up = Lead(Support.ALONE, 1, ("a",), (3.0,), (2.0, 4.0))
+    >>> [reaches(Lead(Support.ALONE, -1, ("b",), (-1.8,), ends), up) for ends in [(-2.5, -1.5), (-1.9, -1.5)]]
+    [True, False]
+    """
+    low = abs(first.credit[0]) if first.ends is None else min(abs(x) for x in (*first.ends, first.credit[0]))
+    high = abs(other.credit[0]) if other.ends is None else max(abs(x) for x in (*other.ends, other.credit[0]))
+    return high >= low * (1 - ROUNDING)
 
 
 def indistinct(result: Attribution) -> float:

@@ -13,6 +13,7 @@ from accredit.rows.result import TableExplanation
 from accredit.values.multichoice import MULTICHOICE
 from accredit.views.language.numbers import part_of, percent
 
+FLOW = "all attention that flows"
 ALL = 2e-3  # share of the whole that may be missing from what is called all of it
 INITIALS = {"agf": "attention × gradient", "gf": "gradient", "af": "attention", "norm": "attention × value length"}
 # Names that are written in one way only.
@@ -142,8 +143,8 @@ def error_bars(result: Attribution | Interactions) -> str:
     return "± s.e." if result.stderr is not None else "exact" if result.exact else "no interval"
 
 
-def in_words(result: Attribution) -> str:
-    """What the numbers are, and whether they add up.
+def in_words(result: Attribution, whole: str = "the whole change") -> str:
+    """What the numbers are, and whether they add up; a flow adds up to itself (`FLOW`), whatever it did to the output.
 
     >>> in_words(Attribution(("a", "b"), [6, 4], total=10, method="by hand"))
     'adds up to the whole change (10)'
@@ -151,9 +152,9 @@ def in_words(result: Attribution) -> str:
     if result.total is None or result.unshared is None:
         return "a ranking; it does not add up to the output"
     if abs(result.unshared) <= ALL * max(abs(result.total), float(abs(result.credit).sum())):
-        return f"adds up to the whole change ({round_off(result.total, 3)})"
+        return f"adds up to {whole} ({round_off(result.total, 3)})"
     credited, total = part_of(float(result.credit.sum()), result.total)
-    return f"adds up to {credited}; the whole change is {total}"
+    return f"adds up to {credited}; {whole} is {total}"
 
 
 def costs(result: Attribution, seconds: float | None) -> list[str]:

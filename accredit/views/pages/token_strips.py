@@ -11,7 +11,7 @@ from accredit.explanation.result import Explanation
 from accredit.views.language.answer_words import player_noun
 from accredit.views.language.numbers import brief, column, rounding, unnoticed
 from accredit.views.language.palette import level
-from accredit.views.language.phrases import costs, direction, in_words, place_name, title
+from accredit.views.language.phrases import FLOW, costs, direction, in_words, place_name, title
 from accredit.views.language.printable import width
 from accredit.views.language.segments import Segment, segments
 from accredit.views.pages.engine import render
@@ -113,7 +113,7 @@ class Drawer:
     def lead(self) -> Markup:
         """The first method that ran, large, with a bar and its interval over every token."""
         method, result = next(iter(self.explanation))
-        caption = f"{title(method)}: {in_words(result)}"
+        caption = f"{title(method)}: {self._adds_up(method, result)}"
         if self.explanation.picture:
             pictures = {"picture": self._image(), "credit": self._image(method)}
             return render("explanation", "plate", **pictures, live=self.live, caption=caption)
@@ -146,7 +146,10 @@ class Drawer:
 
     def _about(self, method: str, result: Attribution) -> About:
         paid = costs(result, self.explanation.seconds.get(method))
-        return About(title(method), in_words(result), " · ".join(paid))
+        return About(title(method), self._adds_up(method, result), " · ".join(paid))
+
+    def _adds_up(self, method: str, result: Attribution) -> str:
+        return in_words(result, FLOW) if method in self.explanation.unsigned else in_words(result)
 
     def _strip(self, method: str, large: bool) -> list[tuple[str, list[list[Run]]]]:
         """The text in paragraphs of coloured tokens; of a pair, both texts with their names."""

@@ -17,7 +17,7 @@ from accredit.views.language.headlines import SAID_FIRST, headline
 from accredit.views.language.notation import LEGEND, claim_letters
 from accredit.views.language.numbers import ROUNDING, fix, percent
 from accredit.views.language.palette import DARK_INK, LIGHT_INK, shade, strength
-from accredit.views.language.phrases import costs, in_words, title
+from accredit.views.language.phrases import FLOW, costs, in_words, title
 from accredit.views.language.printable import printable, short, width
 from accredit.views.language.segments import segments
 from accredit.views.terminal.screen import screen
@@ -41,7 +41,8 @@ def explanation_text(explanation: Explanation, rows: int, colour: bool, more: bo
         else:
             drawn = _paint(explanation, colour)
         body = ["", *drawn, "", *_table(explanation, rows, colour, every=more)]
-    details = [f"{method}: {in_words(result)}{_cost(explanation, method, result)}" for method, result in explanation]
+    whole = {method: [FLOW] for method in explanation.unsigned}
+    details = [f"{m}: {in_words(result, *whole.get(m, []))}{_cost(explanation, m, result)}" for m, result in explanation]
     notes = [*explanation.notes, *(() if explanation.flow is None else explanation.flow.notes)]
     details += [str(note) for note in notes if note.kind not in (*SAID_FIRST, NoteKind.WARNING)]
     details += [_prediction(explanation), *another_target(explanation)]

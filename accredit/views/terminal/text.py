@@ -95,13 +95,13 @@ def _attribution(result: Attribution, rows: int, more: bool) -> str:
     return screen(headline(result).text, credit_table(result, rows), facts(result), more)
 
 
-def credit_table(result: Attribution, rows: int) -> list[str]:
-    """Players with their credit, what is known of its error, and a bar."""
+def credit_table(result: Attribution, rows: int, who: str = "") -> list[str]:
+    """Players with their credit, what is known of its error, and a bar; `who` says what they are, if not players."""
     shown = result if len(result) <= rows else result.top(rows)
     hidden = len(result) - len(shown)
     return [
-        *clip(table(*_columns(shown), bars=_without_noise(shown))),
-        *[f"… {hidden:,} more {credit(result)}s of smaller credit"] * bool(hidden),
+        *clip(table(*_columns(shown, who or credit(result)), bars=_without_noise(shown))),
+        *[f"… {hidden:,} more {who or credit(result)}s of smaller credit"] * bool(hidden),
     ]
 
 
@@ -145,8 +145,8 @@ def _interactions(result: Interactions, rows: int, more: bool) -> str:
     return screen(headline(result).text, lines, [*_claims(result), notes(result)], more)
 
 
-def _columns(result: Attribution) -> tuple[list[str], list[list[str]]]:
-    header = [credit(result), credit_word(result)]
+def _columns(result: Attribution, who: str) -> tuple[list[str], list[list[str]]]:
+    header = [who, credit_word(result)]
     rows = [[printable(p), round_off(x)] for p, x in zip(result.players, _without_noise(result), strict=True)]
     if result.interval is not None:
         header.append(error_bars(result))

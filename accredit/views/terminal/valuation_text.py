@@ -187,10 +187,10 @@ def _rank(report: Valuation, rows: int) -> list[str]:
     """The highest and the lowest credits."""
     values = report.values.ranked()
     if len(values) <= rows:
-        return credit_table(values, rows)
+        return credit_table(values, rows, "row")
     low = rows // 3
     kept = values[[*range(rows - low), *range(len(values) - low, len(values))]]
-    lines = credit_table(kept, rows)
+    lines = credit_table(kept, rows, "row")
     ends = 1 + rows - low
     return [*lines[:ends], f"… {len(values) - rows} more …", *lines[ends:]]
 

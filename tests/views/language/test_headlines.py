@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from accredit.core import Attribution, FloatArray, Known, Note, NoteKind, Precision
+from accredit.core import Attribution, Attributions, FloatArray, Known, Note, NoteKind, Precision
 from accredit.explanation import Explanation
 from accredit.rows.result import TableExplanation
 from accredit.series.result import SeriesExplanation
@@ -242,6 +242,104 @@ def series_of_two() -> SeriesExplanation:
 
     rng = np.random.default_rng(0)
     return explain_series(rng.normal(size=(2, 6, 1)), lambda x: x.sum(axis=(1, 2)), background="zeros")
+
+
+UP = r"(?:raises?|earns?|is worth|are worth|scores? highest)"
+DOWN = r"(?:lowers?|loses?|costs?|scores? lowest)"
+
+
+def numbers_in(said: str) -> list[tuple[bool, float, float]]:
+    """Every number that is written, but for those inside names: is it an error behind ±; half of its last digit."""
+    found = re.findall(rf"(±?){NUMBER}", re.sub(r"zq\d+x", "", said))
+    numbers = [(error, x.replace("−", "-").replace(",", "")) for error, x in found]
+    return [(bool(error), float(x), 0.51 * 10.0 ** -len(x.partition(".")[2]) * ("." in x)) for error, x in numbers]
+
+
+def hold_direction_and_numbers(said: str, result: Attribution) -> None:
+    """Who is said to raise has credit above zero, who lowers below; every number is one that the result holds, as written."""
+    credit = dict(result)
+    for name, verb in re.findall(rf"“?(zq\d+x)”? ({UP}|{DOWN})\b", said):
+        assert (credit[name] > 0) == bool(re.fullmatch(UP, verb)), said
+    held = [*result.credit.tolist(), float(np.abs(result.credit).max()), float(result.credit.sum())]
+    held += [] if result.total is None else [result.total, abs(result.total)]
+    if result.interval is not None:
+        low, high = result.interval.T
+        held += [*low.tolist(), *high.tolist()]
+    held += range(len(result) + 1)  # how many players
+    for is_error, x, last in numbers_in(said):
+        if is_error:
+            assert result.interval is not None
+            assert min(abs(x - np.abs(result.interval - result.credit[:, None]).ravel())) <= 0.5 * x, said
+        else:
+            assert any(abs(abs(x) - abs(y)) <= max(0.06 * abs(y), last, 1e-12) for y in held), (x, said)
+
+
+@pytest.mark.slow
+def test_direction_words_match_signs_and_numbers_are_those_of_the_table():
+    for result in every(6):
+        for found in (credit_headline(result), worth_headline(result)):
+            hold_direction_and_numbers(found.text, result)
+
+
+@pytest.mark.slow
+def test_scores_of_both_signs_name_the_highest_and_the_lowest():
+    rng = np.random.default_rng(7)
+    for _ in range(500):
+        result = Attribution(NAMES, rng.normal(size=len(NAMES)), None, "by hand", precision=Precision.exact())
+        if not (result.credit < 0).any() or not (result.credit > 0).any():
+            continue
+        said = headline(result).text
+        high, low = NAMES[int(result.credit.argmax())], NAMES[int(result.credit.argmin())]
+        assert not re.search(r"ranks? first", said)
+        assert (f"{high} scores highest" in said) or (f"{high} highest" in said) or f"{low} scores lowest" in said
+        hold_direction_and_numbers(said, result)
+        if min(result.credit.max(), -result.credit.min()) > 0.1 * np.abs(result.credit).max():
+            assert high in said and low in said
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("players", [1, 2, 1000])
+@pytest.mark.parametrize("spread", [0.0, 1e-12, 1.0])
+def test_one_player_and_a_thousand(players, spread):
+    rng = np.random.default_rng(8)
+    for total in (-3.0, 0.0, 1e-9, 5.0):
+        credit = total / players + spread * (lambda x: x - x.mean())(rng.normal(size=players))
+        for half in (None, 0.0, 10.0):
+            interval = None if half is None else np.stack([credit - half, credit + half], axis=1)
+            names = tuple(f"zq{k}x" for k in range(players))
+            result = Attribution(names, credit, float(credit.sum()), "by hand", interval=interval)
+            found = headline(result)
+            assert len(found.text) < 500 and len(re.findall(r"zq\d+x", found.text)) <= 2 * NAMED, found.text
+            hold_direction_and_numbers(found.text, result)
+            if half == 10.0:
+                assert not re.search(r"more than any other|\bmost\b", found.text)
+
+
+def test_nearly_all_is_said_where_a_part_is_written_like_the_whole():
+    for part, said in ((2.4813, "nearly all of it: 2.48 of 2.48"), (2.2, "most of it: 2.20 of 2.48")):
+        result = Attribution(NAMES[:2], [part, 2.482 - part], 2.482, "by hand", precision=Precision.exact())
+        assert said in headline(result).text
+    alone = Attribution(NAMES[:2], [2.5, 0.0], 2.5, "by hand", precision=Precision.exact())
+    assert "earns all of it: 2.5 of 2.5" in headline(alone).text
+
+
+@pytest.mark.slow
+def test_of_several_outputs_nobody_is_largest_who_may_be_smaller_than_the_other_end():
+    rng = np.random.default_rng(9)
+    for _ in range(500):
+        credit = rng.choice([-2.0, -1.9, -1.0, 0.0, 1.0, 1.9, 2.0], size=(2, 4))
+        half = float(rng.choice([0.0, 0.15, 5.0]))
+        several = {
+            name: Attribution(NAMES[:4], row, float(row.sum()), "by hand", interval=np.stack([row - half, row + half], axis=1))
+            for name, row in zip(("one", "two"), credit, strict=True)
+        }
+        said = headline(Attributions(several)).text
+        clauses = {where: who for who, where in re.findall(r"(?:: |; )([^;]*?) in “(\w+)”", said)}
+        assert set(clauses) == set(several), said
+        for name, row in zip(several, credit, strict=True):
+            named = [k for k in range(4) if NAMES[k] in clauses[name]]
+            others = [abs(row[k]) + half for k in range(4) if k not in named]
+            assert not named or max(others, default=-1.0) < np.abs(row).max() - half, said
 
 
 def purchases(best: float, copied: bool) -> str:
