@@ -557,7 +557,11 @@ def find_all(spelled: Sequence[str] | str, place: Place) -> list[ChosenMethod]:
         raise InvalidInput(
             f"methods is empty; name at least one, for example methods={list(DEFAULT[:2])}", argument="methods", code="empty"
         )
-    found = (find(name, place) for name in names)
+    try:
+        found = [find(name, place) for name in names]
+    except InvalidInput as error:
+        error.argument = "methods"
+        raise
     return list({chosen.name: chosen for chosen in found}.values())
 
 

@@ -234,16 +234,18 @@ def explain(
 
 
 def kind_of_question(subject: str | None, model: str | None, typed: Settings, own: Settings) -> Kind:
-    """What is asked: a setting that only answers have asks for an answer; a file of an array holds series; a model file of
-    rows, or a file beside a setting that only rows have, makes rows."""
+    """What is asked: a server answers; a file of an array holds series; a model file of rows makes rows; a setting that only
+    answers have asks for an answer; a file beside one that only rows have makes rows."""
     from accredit.models.row_files import is_row_model_file
 
-    if only_in("answer") & typed.keys() or own.keys() & {"prompt", "max_new_tokens"} or is_url(model):
+    if is_url(model):
         return "answer"
     if subject is not None and subject.lower().endswith((".npy", ".npz")) and Path(subject).is_file():
         return "series"
     if "table" in own or (subject is not None and model is not None and is_row_model_file(model)):
         return "rows"
+    if only_in("answer") & typed.keys() or own.keys() & {"prompt", "max_new_tokens"}:
+        return "answer"
     if subject is None:
         raise click.UsageError("Missing argument 'TEXT|FILE|IMAGE|FOLDER'.")
     what = kind_of(subject)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -127,10 +126,10 @@ def _normal_quantile(level: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """Payoff as players are taken out or brought in, step by step."""
+    """Payoff as players are taken out, step by step."""
 
     label: str
-    fractions: FloatArray  # (steps + 1,) of the players taken or brought
+    fractions: FloatArray  # (steps + 1,) of the players taken out
     payoffs: FloatArray  # (steps + 1,)
     stderr: FloatArray | None = None  # over random orders, for the baseline
 
@@ -152,15 +151,7 @@ def removal_curve(game: Game, credit: Attribution, *, steps: int = 20, highest_f
     """
     order = _order(game, credit, highest_first)
     label = f"remove {'highest' if highest_first else 'lowest'} first"
-    return _curve(game, label, order, steps, lambda gone: ~gone)
-
-
-@check_arguments
-def addition_curve(game: Game, credit: Attribution, *, steps: int = 20, highest_first: bool = True) -> Curve:
-    """The payoff as players are brought in by credit. Good credit makes it rise fast from the top."""
-    order = _order(game, credit, highest_first)
-    label = f"add {'highest' if highest_first else 'lowest'} first"
-    return _curve(game, label, order, steps, lambda there: there)
+    return _curve(game, label, order, steps)
 
 
 @check_arguments
@@ -169,7 +160,7 @@ def random_removal_curve(game: Game, *, steps: int = 20, orders: int = 10, seed:
     rng = np.random.default_rng(check_seed(seed))
     n = len(game.players)
     whole_number(orders, "orders", example=10)
-    curves = [_curve(game, "", rng.permutation(n), steps, lambda gone: ~gone) for _ in range(orders)]
+    curves = [_curve(game, "", rng.permutation(n), steps) for _ in range(orders)]
     values = np.array([curve.payoffs for curve in curves])
     stderr = values.std(axis=0, ddof=1) / np.sqrt(orders) if orders > 1 else None
     return Curve("remove at random", curves[0].fractions, values.mean(axis=0), stderr)
@@ -185,11 +176,11 @@ def _order(game: Game, credit: Attribution, highest_first: bool) -> IntArray:
     return falling(credit.credit if highest_first else -credit.credit, credit.rounding)
 
 
-def _curve(game: Game, label: str, order: IntArray, steps: int, coalitions: Callable[[BoolArray], BoolArray]) -> Curve:
+def _curve(game: Game, label: str, order: IntArray, steps: int) -> Curve:
     whole_number(steps, "steps", example=20)
     n = len(order)
     counts = np.unique(np.round(np.linspace(0, n, min(steps, n) + 1)).astype(np.int64))
-    taken = np.zeros((len(counts), n), dtype=bool)
+    left = np.ones((len(counts), n), dtype=bool)
     for row, count in enumerate(counts):
-        taken[row, order[:count]] = True
-    return Curve(label, counts / n, payoffs(game, coalitions(taken)))
+        left[row, order[:count]] = False
+    return Curve(label, counts / n, payoffs(game, left))

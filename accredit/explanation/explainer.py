@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import wraps
+from numbers import Number
 from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, cast, overload
@@ -47,7 +48,7 @@ from accredit.explanation.requests import (
 from accredit.explanation.result import Explanation
 from accredit.explanation.stream import Asked, Done, Event, Explained, MethodProgress, Refused, events
 from accredit.explanation.subject import Subject
-from accredit.methods import DEFAULT, FOR_ANSWERS, FOR_STRINGS, ChosenMethod, find_all, settings_for
+from accredit.methods import DEFAULT, FOR_ANSWERS, FOR_STRINGS, ChosenMethod, find_all, methods_for, settings_for
 from accredit.models.strings import StringModel
 from accredit.store.frames import names_frame
 from accredit.values.solver import Progress, progress
@@ -155,8 +156,20 @@ def _run_of(rows: object, model: object, request: RowRequest, questions: Questio
 
 def _row_methods(request: RowRequest) -> Sequence[ChosenMethod]:
     follows = request.order is not None and request.dependence != "causal"
-    usual = ("asymmetric",) if follows else ("shapley",)
-    return find_all(usual if request.methods is None else request.methods, "game")
+    return _game_methods(request.methods, usual="asymmetric" if follows else "shapley")
+
+
+def _game_methods(methods: Methods | None, usual: str) -> Sequence[ChosenMethod]:
+    """Methods of games, for rows and series: their players are in no groups that a method could divide inside."""
+    found = find_all(usual if methods is None else methods, "game")
+    if inside := next((each.name for each in found if "groups" in each.method.takes), None):
+        raise InvalidInput(
+            f"method {inside!r} divides inside groups of players, and neither rows nor series have such groups; write "
+            "methods='shapley', and players=… for one credit per group",
+            argument="methods",
+            code="unsupported",
+        )
+    return found
 
 
 def _row_questions(model: object, request: RowRequest) -> tuple[Questions, ...]:
@@ -204,7 +217,7 @@ def _row_questions(model: object, request: RowRequest) -> tuple[Questions, ...]:
 def _answer_series(series: object, model: object, request: SeriesRequest) -> SeriesExplanation:
     from accredit.series.explain import explain_by, question
 
-    methods = find_all(("shapley",) if request.methods is None else request.methods, "game")
+    methods = _game_methods(request.methods, usual="shapley")
     if model is None:
         raise InvalidInput(
             "model is missing; series need the model that read them: explain_series(series, model, background)",
@@ -661,7 +674,9 @@ def kind_of(given: object, model: object, settings: Mapping[str, object]) -> Kin
             argument="given",
             code="type",
         )
-    if only_in("answer") & set(settings) or is_url(model) or isinstance(model, HostedModel):
+    if is_url(model) or isinstance(model, HostedModel):
+        return "answer"
+    if only_in("answer") & set(settings) and (given is None or not _reads_rows(model)):
         return "answer"
     if only_in("series") & set(settings) and not _is_plain_frame(given):
         return "series"
@@ -683,9 +698,22 @@ def kind_of(given: object, model: object, settings: Mapping[str, object]) -> Kin
         return "picture"
     if isinstance(given, Mapping) or hasattr(given, "iloc"):
         return "rows"
-    from accredit.models.rows import reads_rows
+    if _reads_rows(model) or _table_beside_a_function(given, model):
+        return "rows"
+    if isinstance(given, Number) or (isinstance(given, list | tuple | set) and not given):
+        raise InvalidInput(
+            f"given is {given!r:.40}, and nothing to explain; give a text, a picture, rows of a table, or a prompt with "
+            "answer='…'",
+            argument="given",
+            code="type" if isinstance(given, Number) else "empty",
+        )
+    return "picture"
 
-    return "rows" if reads_rows(model) or _table_beside_a_function(given, model) else "picture"
+
+def _reads_rows(model: object) -> bool:
+    from accredit.models.rows import reads_rows  # not a file that questions about texts read
+
+    return reads_rows(model)
 
 
 def _is_of_rows(model: object) -> bool:
@@ -759,7 +787,13 @@ def explain_by(subject: Asked, asked: list[ChosenMethod], announce: Announce | N
         explanation = _follow(stream, costs, bar, announce, most, here=subject.kind != "strings")
     if not explanation.attributions:
         name, why = next(iter(explanation.refused.items()))
-        raise InvalidInput(why if len(asked) == 1 else f"none of the methods applies; {name}: {why}", code="unsupported")
+        alone = len(asked) == 1
+        suits = alone and asked[0].method in methods_for(subject.kind)  # then the reason is in what it was given
+        raise InvalidInput(
+            why if alone else f"none of the methods applies; {name}: {why}",
+            argument="" if suits else "methods",
+            code="unsupported",
+        )
     return explanation
 
 

@@ -41,11 +41,6 @@ class SyntheticRows:
         """Telling columns per row."""
         return CHOSEN[self.name]
 
-    @property
-    def ideal_rank(self) -> float:
-        """The median rank when the telling columns come first."""
-        return (self.k + 1) / 2
-
 
 def world(name: str, rows: int, seed: int = 0) -> SyntheticRows:
     """Draw a world of that name.
@@ -95,18 +90,6 @@ def telling_columns(name: str, x: FloatArray) -> BoolArray:
     else:
         telling[:, : CHOSEN[name]] = True
     return telling
-
-
-def median_ranks(scores: FloatArray, telling: BoolArray) -> FloatArray:
-    """Median rank of the telling columns in every row, 1 for the highest score: (N, n), (N, n) -> (N,).
-
-    >>> median_ranks(np.array([[3.0, 1.0, 2.0]]), np.array([[True, False, True]]))
-    array([1.5])
-    """
-    ranks = np.empty(scores.shape)
-    np.put_along_axis(ranks, np.argsort(-scores, axis=1, kind="stable"), np.arange(1.0, scores.shape[1] + 1)[None], axis=1)
-    median: FloatArray = np.nanmedian(np.where(telling, ranks, np.nan), axis=1)
-    return median
 
 
 def _orange_skin(x: FloatArray) -> FloatArray:

@@ -238,10 +238,6 @@ class TrainedExplainer:
         """The surrogate's own answer from what the explainer shows it: (N, classes)."""
         return self.answer(x, self.masks(x))
 
-    def explain_all(self, x: npt.ArrayLike, names: Sequence[str] | None = None, k: int | None = None) -> tuple[Selection, ...]:
-        """The chosen players of every input: what `explain` gives for each."""
-        return tuple(self.explain(one, names, k) for one in self.inputs.check(x))
-
     def explain(self, one: npt.ArrayLike, names: Sequence[str] | None = None, k: int | None = None) -> Selection:
         """The chosen players of one input, among those that are present; `names` for them, or for every position."""
         given, named, present = one_input(self.inputs, one, names)

@@ -62,7 +62,18 @@ class StringModel:
 
     def outputs(self, texts: list[str]) -> FloatArray:
         """Outputs of some texts: (texts, outputs)."""
-        return self._rows.outputs(texts)
+        try:
+            return self._rows.outputs(texts)
+        except InvalidInput as error:
+            columns = getattr(self.model, "n_features_in_", None)  # vectorizers of texts count none
+            if error.code != "failed" or columns is None:
+                raise
+            raise InvalidInput(
+                f"model is a {type(self.model).__name__} that was fitted to a table of {columns} columns, and it cannot read "
+                "a text; give rows of that table, or a model of texts, for example make_pipeline(TfidfVectorizer(), model)",
+                argument="model",
+                code="type",
+            ) from error
 
     def predict(self, encoded: Encoded) -> FloatArray:
         """Outputs of one text: (outputs,)."""

@@ -105,6 +105,10 @@ def test_the_built_in_table_needs_no_data(typed):
         (("explain", "--table", "rows.csv"), "leave one out"),
         (("explain", "--table", "--model", "model.json"), "leave one out"),
         (("explain", "rows.csv", "--model", "model.json", "--cut"), "--cut belongs to a text"),
+        (
+            ("explain", "rows.csv", "--model", "model.json", "--context", "A", "--background", "train.csv"),
+            "--context belongs to",
+        ),
         (("explain", "rows.csv", "--model", "model.json", "--background-by", "medoids"), "--most-background 100"),
         (
             ("explain", "rows.csv", "--model", "model.json", "--out", "x.jsonl", "--target", "1"),

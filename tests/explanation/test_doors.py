@@ -120,6 +120,10 @@ def test_misspelt_and_misplaced_settings_are_answered_as_such(case):
     assert str(refused.value).startswith(argument)
 
 
+def ones(texts):
+    return [1.0] * len(texts)
+
+
 MISTAKEN = {  # habits of those who know shap -> argument and code of what they are answered
     "a background in the place of a tokenizer": (lambda: explain(X[:1], FOREST, X), "tokenizer", "misplaced"),
     "the same when an explainer is made": (lambda: Explainer(FOREST, X)(X[:1]), "tokenizer", "misplaced"),
@@ -128,6 +132,16 @@ MISTAKEN = {  # habits of those who know shap -> argument and code of what they 
     "several texts": (lambda: explain(["A film.", "A book."]), "given", "type"),
     "several texts at the door of texts": (lambda: explain_text(["A film.", "A book."], len), "given", "type"),
     "rows at the door of texts": (lambda: explain_text(X[:1], FOREST), "given", "type"),
+    "a text for a model of tables": (lambda: explain("A film.", FOREST), "model", "type"),
+    "a number": (lambda: explain(3), "given", "type"),
+    "an empty list": (lambda: explain([]), "given", "empty"),
+    "a method of no name for a text": (lambda: explain("A film.", methods="shaply"), "methods", "unknown"),
+    "a method of no name for rows": (lambda: explain_rows(X[:1], FOREST, X, methods=["loo", "shaply"]), "methods", "unknown"),
+    "a method of texts for rows": (lambda: explain(X[:1], FOREST, background=X, methods="rollout"), "methods", "misplaced"),
+    "a method of texts for a function": (lambda: explain("A film.", ones, methods="rollout"), "methods", "unsupported"),
+    "groups of rows": (lambda: explain(X[:1], FOREST, background=X, methods="owen"), "methods", "unsupported"),
+    "the same of a game": (lambda: explain_rows(X[:1], FOREST, X, methods="banzhaf-owen"), "methods", "unsupported"),
+    "an answer's setting for rows": (lambda: explain(X[:1], FOREST, background=X, context=FACTS), "context", "misplaced"),
 }  # fmt: skip
 
 

@@ -5,7 +5,13 @@ import pytest
 
 from accredit.errors import InvalidInput
 from accredit.learned import Tabular, Training, l2x
-from accredit.learned.synthetic import CHOSEN, answers, median_ranks, world
+from accredit.learned.synthetic import CHOSEN, answers, world
+
+
+def median_ranks(scores, telling):
+    """Median rank of the telling columns in every row, 1 for the highest score: (N, n), (N, n) -> (N,)."""
+    ranks = 1 + np.argsort(np.argsort(-scores, axis=1, kind="stable"), axis=1)
+    return np.nanmedian(np.where(telling, ranks, np.nan), axis=1)
 
 
 @pytest.mark.parametrize("name", CHOSEN)
@@ -31,7 +37,7 @@ def test_l2x_ranks_the_telling_columns_first(name):
     explainer = l2x(Tabular(10), 2, learn.k, training=training).fit(learn.x, lambda x: answers(name, x), seed=0)
     found = median_ranks(explainer.scores(test.x), test.telling).mean()
     chance = median_ranks(np.random.default_rng(0).random((1000, 10)), test.telling).mean()
-    assert found <= test.ideal_rank + 0.5 < chance
+    assert found <= (test.k + 1) / 2 + 0.5 < chance
 
 
 def test_an_unknown_world_is_named():

@@ -478,12 +478,6 @@ def test_coins_with_k_draw_sets_of_k():
     assert recipe("invase", Words(20, 50), 2).k is None
 
 
-def test_many_inputs_are_explained_by_one_call():
-    explainer = fitted()
-    every = explainer.explain_all(TABLE[:3])
-    assert [one.names for one in every] == [explainer.explain(row).names for row in TABLE[:3]]
-
-
 @pytest.mark.parametrize("name", [*RECIPES, "cxplain"])
 def test_published_settings_have_a_name(name):
     made = recipe(name, Tabular(6), 2, 2, preset="paper", training=QUICK) if name != "cxplain" else None
