@@ -191,9 +191,7 @@ class Optima:
                 return -np.inf
             raise
 
-    def _moves_by_flows(
-        self, solver: MaxFlow, edges: IntArray, rooms: FloatArray, shift: int
-    ) -> Iterator[tuple[float, float]]:
+    def _moves_by_flows(self, solver: MaxFlow, edges: IntArray, rooms: FloatArray, shift: int) -> Iterator[tuple[float, float]]:
         """A max flow from the edge's head back to its tail, without the edge, is how much more it can carry."""
         more, less = self.rooms
         endless = np.isinf(more) & self.movable

@@ -82,9 +82,9 @@ class FlowProgram:
         """A flow of least cost, a vertex of all of them, and prices that prove it; refused where they do not, in words that
         count in what the caller measures by, `unit` of which is 1 here."""
         width, price = self.width(), self.price()
-        found = _least(self.scaled(width, price))
+        even = self.scaled(width, price)
+        found = _least(even)
         if found.status == 2:
-            even = self.scaled(width, price)
             raise InvalidInput(f"there is not {what}: {even.contradiction(width * unit, name)}", code="conflict")
         check_solved(found)
         edges, prices = self._refined(np.asarray(found.x) * width + 0.0, np.asarray(found.eqlin.marginals) * price)
@@ -93,9 +93,7 @@ class FlowProgram:
 
     def scaled(self, width: float, price: float) -> FlowProgram:
         """The same in other units of flow and of cost."""
-        return FlowProgram(
-            self.tail, self.head, self.lower / width, self.upper / width, self.cost / price, self.demand / width
-        )
+        return FlowProgram(self.tail, self.head, self.lower / width, self.upper / width, self.cost / price, self.demand / width)
 
     def _refined(self, edges: FloatArray, prices: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The optimum where all that flows is lost in the rounding of the widest edge: what a solution leaves to be done is a

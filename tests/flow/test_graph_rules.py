@@ -275,7 +275,7 @@ def test_wide_graphs_are_walked_in_time_that_grows_with_their_edges():
 
 @pytest.mark.slow
 def test_a_trickle_between_wide_edges_is_not_lost_in_their_rounding():
-    """Capacities of 1e-9 beside 1e9, and costs: nothing was conserved, and the proof allowed for it. Whole numbers as reference."""
+    """Capacities of 1e-9 beside 1e9: nothing was conserved, and the proof allowed for it. Reference: whole numbers."""
     networkx = pytest.importorskip("networkx")
     for seed in range(12):
         rng = np.random.default_rng([8, seed])
@@ -302,6 +302,7 @@ def test_the_range_of_a_wide_edge_is_what_narrow_ones_leave_it():
 
 def test_least_squares_where_a_step_ends_exactly_on_a_bound():
     """Roads without limit between three mines and two mills: a full step took an edge to 0, and its logarithm with it."""
-    limits = [(i, j, INFINITE, 0, c) for i, row in enumerate([(3, 2, 1, 0), (0, 0, 0, 0), (1, 3, 1, 3)]) for j, c in enumerate(row, 3)]
+    costs = [(3, 2, 1, 0), (0, 0, 0, 0), (1, 3, 1, 3)]
+    limits = [(i, j, INFINITE, 0, c) for i, row in enumerate(costs) for j, c in enumerate(row, 3)]
     found = least_cost(Graph.of(limits), supplies={0: 1, 1: 2, 2: 4, 3: -5, 5: -2}, rule="l2")
     assert_allclose(found.edges, [0, 0, 1, 0, 2, 0, 0, 0, 3, 0, 1, 0], atol=1e-7)
