@@ -17,7 +17,7 @@ export HF_HUB_OFFLINE ?= 1
 # Else every worker, and every process that a test starts, would compile the house again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test quick check bench llm soak soak-page soak-answers soak-trees zoo matrix fuzz truth cpus trace site outputs notebooks commands release-check oldest clean golden house wording
+.PHONY: demo test quick check bench peers llm soak soak-page soak-answers soak-trees zoo matrix fuzz truth cpus trace site outputs notebooks commands release-check oldest clean golden house wording
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -69,7 +69,11 @@ bench: $(VENV)/bench.done  ## measure against the peers; each keeps one JSON lin
 	$(BIN)/python -m benchmarks.arena
 	$(BIN)/python -m benchmarks.tables --large
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.one_row
+	$(BIN)/python -m benchmarks.beside
 	$(BIN)/python -m tools.benchmarks_page
+
+peers: $(VENV)/test.done  ## which peers are behind their newest version, and which figures are older than their code; MAKE_PEERS=--make makes their environments first
+	$(BIN)/python -m benchmarks.peers $(MAKE_PEERS)
 
 llm: $(VENV)/test.done  ## a real language model for tests, benchmarks and calibration: 538 MB, kept outside of this folder
 	$(BIN)/python -m tools.language_model

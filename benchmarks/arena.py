@@ -2,18 +2,13 @@
 
     python -m benchmarks.arena [--quick]
 
-Prints tables and ends with one JSON line. Quantus runs in the interpreter named by ACCREDIT_QUANTUS_PYTHON, or in this one if
-it is installed here; otherwise that part is skipped and says so. One thread each.
+Prints tables and ends with one JSON line. Quantus runs in an environment of its own, if `make peers` has
+made one. One thread each.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib.util
-import json
-import os
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -30,6 +25,9 @@ from accredit.core.coalitions import unique
 from accredit.evaluate import Deletion, NotApplicable, SensitivityN, measure, measure_all, random_scores
 from accredit.games import FunctionGame, text_game
 from accredit.values import leave_one_out
+from benchmarks.apart import apart
+from benchmarks.peers.environments import PINS, ready
+from benchmarks.peers.pipe import Answer, side
 from benchmarks.record import record
 
 METRICS = metrics_named(DEFAULT_METRICS)  # those of a contest of texts
@@ -115,60 +113,18 @@ def ours() -> dict[str, Any]:
     }
 
 
-def theirs() -> dict[str, Any]:
+def theirs() -> Answer:
     """The same by Quantus: pixel flipping in steps of one, and faithfulness correlation with as many runs."""
-    import warnings
-
-    warnings.simplefilter("ignore")
-    import quantus
-
     net, x, y, a = picture_subject()
-    common: dict[str, Any] = {"normalise": False, "abs": False, "perturb_baseline": "black", "disable_warnings": True}
-    flip = quantus.PixelFlipping(features_in_step=1, **common)
-    faithful = quantus.FaithfulnessCorrelation(nr_runs=RUNS, subset_size=SIZE, return_aggregate=False, **common)
-
-    def run(metric: Any) -> Any:
-        return metric(model=net, x_batch=x, y_batch=y, a_batch=a, device="cpu", softmax=True, channel_first=True)
-
-    return {
-        "deletion_s": cpu(lambda: run(flip), 2),
-        "sensitivity_s": cpu(lambda: run(faithful), 2),
-        "curve": np.array(run(flip)).tolist(),
-        "version": quantus.__version__,
-    }
-
-
-def elsewhere(side: str, interpreter: str) -> dict[str, Any]:
-    """One side in its own process with one thread."""
-    settings = os.environ | {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-    done = subprocess.run(
-        [interpreter, "-m", "benchmarks.arena", "--side", side],
-        capture_output=True,
-        text=True,
-        env=settings,
-        check=True,
-    )
-    answer: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
-    return answer
-
-
-def quantus_python() -> str | None:
-    """An interpreter that has Quantus."""
-    named = os.environ.get("ACCREDIT_QUANTUS_PYTHON")
-    if named:
-        return named
-    return sys.executable if importlib.util.find_spec("quantus") else None
+    weights = {name: value.numpy() for name, value in net.state_dict().items()}
+    return side("quantus", "metrics").call("quantus_metrics", x=x, y=y, a=a, runs=RUNS, size=SIZE, **weights)
 
 
 def main() -> None:
     """Print the tables and the JSON line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--side", choices=["ours", "theirs"])
     options = parser.parse_args()
-    if options.side:
-        print(json.dumps(ours() if options.side == "ours" else theirs()))
-        return
     found = metric_overhead(5 if options.quick else 40, 2 if options.quick else 3)
     passes, whole = (sum(row[key] for row in found) for key in ("passes_s", "metrics_s"))
     print(f"{len(METRICS)} metrics of 3 explanations, {len(found)} sentences, built-in model, CPU seconds")
@@ -177,15 +133,15 @@ def main() -> None:
         f"  their payoffs alone {passes:8.2f}\n  metrics in all      {whole:8.2f}\n  ratio               {whole / passes:8.3f}"
     )
     result: dict[str, Any] = {"benchmark": "arena", "metric_cost_over_passes": round(whole / passes, 3)}
-    interpreter, versions = quantus_python(), {}
-    if interpreter is None:
-        print("Quantus: skipped, it is not installed; name an interpreter that has it in ACCREDIT_QUANTUS_PYTHON")
-        result["quantus"] = "skipped: not installed"
+    if not ready(PINS["quantus"]):
+        print("Quantus has no environment here and is left out; make peers makes one")
+        result["quantus"] = "left out: no environment"
     else:
-        mine, peer = elsewhere("ours", sys.executable), elsewhere("theirs", interpreter)
-        versions = {"quantus": peer["version"]}
-        gap = float(np.abs(np.array(mine["curve"]) - np.array(peer["curve"])).max())
-        print(f"\nagainst Quantus {peer['version']}, {IMAGES} images of {PIXELS} pixels, equal model passes, CPU seconds")
+        mine, peer = apart("benchmarks.arena", "ours"), theirs()
+        gap = float(np.abs(np.array(mine["curve"]) - peer["curve"]).max())
+        print(
+            f"\nagainst Quantus {PINS['quantus'].version}, {IMAGES} images of {PIXELS} pixels, equal model passes, CPU seconds"
+        )
         for name, key in (
             (f"deletion, {PIXELS} steps", "deletion_s"),
             (f"sensitivity-n, {RUNS} removals of {SIZE}", "sensitivity_s"),
@@ -197,9 +153,7 @@ def main() -> None:
             "sensitivity_n_speedup": round(peer["sensitivity_s"] / mine["sensitivity_s"], 2),
             "curve_gap": gap,
         }
-    print("ferret: skipped, its newest release needs transformers 4, and the models here need transformers 5")
-    result["ferret"] = "skipped: needs transformers 4"
-    record(result, versions)
+    record(result)
 
 
 if __name__ == "__main__":

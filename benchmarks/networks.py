@@ -1,6 +1,6 @@
 """Influence of networks: linear datamodeling score of the untuned defaults, memory at scale, and the time of a stored search.
 
-kronfluence, TRAK and dattri are measured beside it where they are installed.
+kronfluence, TRAK and dattri are measured beside it, each in its own environment (`make peers`).
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from accredit.influence.network import network
 from accredit.influence.tracin import tracin
 from accredit.valuation import Recipe, Split, TorchTraining, fit_datamodels, random_subsets, split, text_features
 from benchmarks.apart import apart
-from benchmarks.network_peers import network_peers
 from benchmarks.noisy_labels import DATA
+from benchmarks.peers.influence import network_peers
 
 DECAY = 5e-4
 
@@ -146,9 +146,10 @@ def judge_network(name: str, judged: Judged, judges: int, seeds: int, models: in
     score("gradient store, 16 × 16", stored)
     score("plain dot product", dot)
     for label, peer in network_peers().items():
-        began = time.process_time()
-        each = [peer([model], train, tests) for model in trained]
-        spent = (time.process_time() - began) / models
+        each, spent = [], 0.0
+        for model in trained:
+            each.append(peer([model], train, tests))
+            spent += peer.seconds / models
         note(label, each, peer(trained, train, tests), spent)
     if trainings:
         began = time.process_time()

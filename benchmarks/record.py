@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from accredit.core.version import __version__
+from benchmarks.peers.pipe import asked_versions
 
 ROOT = Path(__file__).parent.parent
 PEERS = (
@@ -44,17 +45,16 @@ PEERS = (
 )
 
 
-def record(figures: dict[str, Any], elsewhere: dict[str, str] | None = None) -> None:
-    """Print the figures, and keep them with the circumstances of the run; `elsewhere` are versions from other interpreters."""
+def record(figures: dict[str, Any]) -> None:
+    """Print the figures, and keep them with the circumstances of the run."""
     print(json.dumps(figures, ensure_ascii=False))
     folder = Path(os.environ.get("ACCREDIT_RESULTS", Path(__file__).parent / "results"))
-    keep(figures, folder / f"{Path(sys.argv[0]).stem}.jsonl", elsewhere)
+    keep(figures, folder / f"{Path(sys.argv[0]).stem}.jsonl")
 
 
-def keep(figures: dict[str, Any], file: Path, elsewhere: dict[str, str] | None = None) -> None:
+def keep(figures: dict[str, Any], file: Path) -> None:
     """Append the figures of this run, with its circumstances, to a file of lines."""
     kept = circumstances(sys.argv) | {"figures": figures}
-    kept["versions"] |= elsewhere or {}
     file.parent.mkdir(parents=True, exist_ok=True)
     with file.open("a", encoding="utf-8") as lines:
         lines.write(json.dumps(kept, ensure_ascii=False) + "\n")
@@ -74,7 +74,7 @@ def circumstances(words: list[str]) -> dict[str, Any]:
         "accredit": __version__,
         "commit": commit(),
         "machine": machine(),
-        "versions": {"python": platform.python_version(), **_installed()},
+        "versions": {"python": platform.python_version()} | _installed() | asked_versions(),
     }
 
 

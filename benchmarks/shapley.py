@@ -3,15 +3,14 @@
     python -m benchmarks.shapley            # everything, about half an hour on one core
     python -m benchmarks.shapley --quick    # fewer games and seeds, under three minutes
 
-Needs the extra [bench]; peers that are not installed are skipped and named. Times are process CPU seconds on one thread. The
-last line is one JSON object of ratios. Mean squared errors are averaged over players and seeds, and floored at 1e-9 of the mean
-squared value so that two exact answers tie.
+Peers run in environments of their own, which `make peers` makes; those without one are skipped and named. Times are process CPU
+seconds on one thread. The last line is one JSON object of ratios. Mean squared errors are averaged over players and seeds, and
+floored at 1e-9 of the mean squared value so that two exact answers tie.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import io
 import sys
 import time
@@ -28,7 +27,9 @@ from accredit.values.orders import Permutations
 from accredit.values.semivalues import shapley_from_table
 from accredit.values.surrogate import Surrogate
 from benchmarks.games import DEVELOPMENT, HELD_OUT, Known
-from benchmarks.peers import MOST_PLAYERS, Estimator, leverage, missing_libraries, ours, peers, same_pairs
+from benchmarks.peers.environments import PINS, ready
+from benchmarks.peers.pipe import side
+from benchmarks.peers.shapley import MOST_PLAYERS, Estimator, leverage, missing_libraries, ours, peers, same_pairs
 from benchmarks.record import record
 
 SINGLE_AND = "corner16_one"  # recovered exactly; left out of geometric means, which it would dominate
@@ -85,28 +86,19 @@ def cpu_seconds(run: Callable[[], object], repeats: int = 1) -> float:
 def exact_section(n: int, with_shapiq: bool) -> dict[str, float]:
     """Exact values from a table of 2ⁿ payoffs."""
     table = np.random.default_rng(0).normal(size=1 << n)
-    bits = 1 << np.arange(n)
     seconds = {"accredit": cpu_seconds(lambda: shapley_from_table(table), repeats=5)}
     tracemalloc.start()
     values = shapley_from_table(table)
     extra = tracemalloc.get_traced_memory()[1] / 2**20
     tracemalloc.stop()
 
-    def look(rows: Any) -> FloatArray:
-        return table[(np.asarray(rows) > 0.5) @ bits]
-
-    if importlib.util.find_spec("shap"):
-        import shap
-
-        explainer = shap.explainers.Exact(look, shap.maskers.Independent(np.zeros((1, n)), max_samples=1))
-        found = explainer(np.ones((1, n)), max_evals=1 << n, silent=True).values.reshape(n)  # the first call compiles
-        if np.abs(found - values).max() > 1e-9:
-            raise RuntimeError("shap and accredit disagree on an exact value")
-        seconds["shap Exact"] = cpu_seconds(lambda: explainer(np.ones((1, n)), max_evals=1 << n, silent=True))
-    if with_shapiq and importlib.util.find_spec("shapiq"):
-        from shapiq.game_theory.exact import ExactComputer
-
-        seconds["shapiq ExactComputer"] = cpu_seconds(lambda: ExactComputer(look, n_players=n)("SV", 1))
+    asked = {"shap": ("shap Exact", "shap_exact"), "shapiq": ("shapiq ExactComputer", "shapiq_exact")}
+    for package, (name, function) in asked.items():
+        if ready(PINS[package]) and (with_shapiq or package != "shapiq"):
+            answer = side(package, "estimators").call(function, n=n, table=table)
+            if np.abs(answer["values"] - values).max() > 1e-9:
+                raise RuntimeError(f"{package} and accredit disagree on an exact value")
+            seconds[name] = answer.seconds
     print(f"\nExact from a table, n = {n}: extra memory {extra:.1f} MB")
     for name, took in seconds.items():
         print(f"  {name:24s} {took:10.4f} CPU-s  x{took / seconds['accredit']:.0f}")
@@ -270,7 +262,7 @@ def run(
 ) -> dict[str, Any]:
     """All sections, printed; returns the ratios."""
     if missing_libraries():
-        print("skipped, not installed:", ", ".join(missing_libraries()), "(pip install 'accredit[bench]')")
+        print("skipped, without an environment:", ", ".join(missing_libraries()), "(make peers)")
     ratios: dict[str, Any] = exact_section(EXACT_PLAYERS, with_shapiq) | overhead_section(20)
     games = build(names)
     errors = accuracy_section(games, budgets, seeds, OWN | peers())

@@ -2,20 +2,18 @@
 
     python -m benchmarks.valuation [--only knn,lasso,…]
 
-pyDVL pins an old numpy, so it needs an environment of its own: give its interpreter in ACCREDIT_PYDVL. The data of the
-quality part are looked for in ACCREDIT_DATA, then in ../shared/data.
+pyDVL runs in an environment of its own, if `make peers` has made one. The data of the quality part are looked for in
+ACCREDIT_DATA, then in ../shared/data.
 """
 
 from __future__ import annotations
 
 import argparse
 import gzip
-import json
 import os
 import subprocess
 import sys
 import tempfile
-import textwrap
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -43,6 +41,8 @@ from accredit.valuation import (
 )
 from accredit.values.lasso import gram, lasso
 from benchmarks.networks import network_scale, stored_search, untuned_lds
+from benchmarks.peers.environments import PINS, ready
+from benchmarks.peers.pipe import side
 from benchmarks.record import record
 from benchmarks.rows_at_scale import datamodels_at_scale, neighbours_at_scale
 
@@ -70,37 +70,12 @@ def knn() -> dict[str, Any]:
     data = split(x, y, test, test_y)
     ours = best_of(lambda: knn_shapley(data, 5), 5)
     found: dict[str, Any] = {"knn seconds": ours}
-    python = os.environ.get("ACCREDIT_PYDVL")
-    if not python:
-        print("pyDVL skipped: ACCREDIT_PYDVL does not name an interpreter that has it")
+    if not ready(PINS["pyDVL"]):
+        print("pyDVL has no environment here and is left out; make peers makes one")
         return found
-    script = textwrap.dedent("""
-        import json, sys, time, warnings
-        warnings.filterwarnings("ignore")
-        import numpy as np
-        from sklearn.neighbors import KNeighborsClassifier
-        from pydvl.valuation import Dataset, KNNShapleyValuation
-        a = np.load(sys.argv[1])
-        train, test = Dataset(a["x"], a["y"]), Dataset(a["test"], a["test_y"])
-        best = 1e9
-        for _ in range(3):
-            began = time.process_time()
-            valuation = KNNShapleyValuation(KNeighborsClassifier(n_neighbors=5), test, progress=False)
-            valuation.fit(train)
-            best = min(best, time.process_time() - began)
-        result = valuation.values() if callable(getattr(valuation, "values", None)) else valuation.result
-        values = dict(zip((int(i) for i in result.indices), (float(v) for v in result.values)))
-        print(json.dumps([best, [values[i] for i in range(len(a["x"]))]]))
-    """)
-    with tempfile.TemporaryDirectory() as folder:
-        file = f"{folder}/data.npz"
-        np.savez(file, x=x, y=y, test=test, test_y=test_y)
-        done = subprocess.run([python, "-c", script, file], capture_output=True, text=True, env=os.environ | {"PYTHONPATH": ""})
-    if done.returncode:
-        print(f"pyDVL skipped: it failed: {done.stderr.strip().splitlines()[-1] if done.stderr else done.returncode}")
-        return found
-    theirs, values = json.loads(done.stdout.splitlines()[-1])
-    difference = np.abs(np.array(values) - knn_shapley(data, 5).credit).max()
+    answer = side("pyDVL", "data").call("pydvl_knn", k=5, x=x, y=y, test=test, test_y=test_y)
+    theirs, values = answer.seconds, answer["values"]
+    difference = np.abs(values - knn_shapley(data, 5).credit).max()
     return found | {"pydvl seconds": theirs, "knn speed-up": theirs / ours, "knn largest difference": float(difference)}
 
 

@@ -127,7 +127,7 @@ DIGITS = re.compile(
 def sentence_with(text: str, words: str) -> str | None:
     """The first sentence, or line, of a text or a page that has these words; none where they are not there.
 
-    Numbers with decimals and shares are not part of it, and neither is the time that something took: a test that is about one has
+    Numbers with decimals and shares are not part of it, nor is the time that something took: a test that is about one has
     it among its words.
 
     >>> sentence_with("<p>One row is left.</p><p>Two rows are\\n<b>too</b> many; drop one</p>", "too many")

@@ -1,8 +1,9 @@
-"""docs/benchmarks.md from the lines that the benchmarks keep: `python -m tools.benchmarks_page`.
+"""docs/benchmarks.md, and the figures of docs/comparison.md, from the lines that the benchmarks keep:
+`python -m tools.benchmarks_page`.
 
 Every benchmark that calls `record` has a section: its newest line, a whole run before a quick one. What matches `RATIOS` is
 drawn on a logarithmic scale; all else that was printed is counted, and stays in the line. A benchmark without a line is
-named.
+named. Ratios below 1 are also listed, with the reason that `LOSSES` has for each.
 """
 
 from __future__ import annotations
@@ -18,9 +19,13 @@ from pathlib import Path
 from typing import Any
 
 from accredit.checks.json_data import round_off
+from benchmarks.peers.environments import PINS
+from benchmarks.record import into_page
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "benchmarks.md"
+COMPARISON = ROOT / "docs" / "comparison.md"
+RESULTS = ROOT / "benchmarks" / "results"
 WIDTH, NUMBER, HEIGHT = 330, 68, 34  # of a drawing, of the number beside a bar, of a bar with its words above it
 
 
@@ -49,6 +54,7 @@ WORDS: dict[str | Any, str] = {  # groups of the patterns below that are not wor
     "held_out": "held-out games", "orders": "random orders", "leverage": "leverage scores",
     "pairwise": "all pairs", "barrier": "barrier rule", "l2": "l2 rule", "ortools": "OR-tools",
     "clarabel": "Clarabel", "eight": "8", "twelve": "12", "sensitivity_n": "sensitivity-n", "_with_solver": ", with the solver",
+    "_first": ", our first call", "sensitivity": "sensitivity-n", "cover": "cover ratios",
     "cpu": "CPU", "clock": "on the clock", "batched": "CPU, its calls batched by hand", None: "",
 }  # fmt: skip
 RATIOS = (
@@ -141,8 +147,106 @@ RATIOS = (
     Ratio("answers", r"equal_error\.(\d+)", "CPU seconds of shap's permutations over ours, at equal error", "{} tokens"),
     Ratio("answers", r"(eight|twelve)_passages", "CPU seconds of plain passes over ours", "{} passages"),
     Ratio("arena", r"quantus\.(\w+)_speedup", "CPU seconds of Quantus over ours, equal passes", "{}"),
+    Ratio(
+        "beside",
+        r"estimators\.(.+)\.error",
+        "Squared error, 1,000 payoffs",
+        "{}",
+    ),
+    Ratio(
+        "beside",
+        r"estimators\.(.+)\.arithmetic",
+        "CPU seconds without these payoffs",
+        "{}",
+    ),
+    Ratio(
+        "beside",
+        r"trees\.(\w+)_(cover|background)\.(\d+)(_first)?",
+        "CPU seconds, boosted trees",
+        "{0}, {1}, {2} rows{3}",
+    ),
+    Ratio(
+        "beside",
+        r"forests\.(\w+)_(cover|background)\.(\d+)(_first)?",
+        "CPU seconds, unpruned trees",
+        "{0}, {1}, {2} rows{3}",
+    ),
+    Ratio("beside", r"labels\.(.+)\.(.+)", "Wrong labels, 1 − F1", "{1}, {0} noise"),
+    Ratio("beside", r"networks\.(.+)\.seconds", "CPU seconds, influence", "{}"),
+    Ratio("beside", r"metrics\.(deletion|sensitivity)", "CPU seconds of Quantus, equal passes", "{}"),
+    Ratio("beside", r"(neighbours)\.seconds", "CPU seconds of pyDVL, neighbours", "{}"),
     Ratio("valuation", r"(.*), speed-?up(.*)", "Speed of two processes over that of one", "{}{}"),
     Ratio("valuation", r"(.*(?:ratio|times faster).*)", "A peer's cost over ours", "{}"),
+)
+
+
+@dataclass(frozen=True)
+class Loss:
+    """Where a peer is ahead: figures by benchmark and key, what was done, and why."""
+
+    benchmark: str
+    pattern: str
+    where: str
+    why: str
+
+
+LOSSES = (
+    Loss(
+        "beside|tables",
+        r".*_first|first_.*",
+        "trees, the first call for few rows",
+        "Our first call builds tables that every later call reads; theirs have nothing to build. `served` is the later call.",
+    ),
+    Loss(
+        "beside|tables|one_row",
+        r"forests\..*|unpruned_.*|trees\..*|served_.*|over_shap\..*",
+        "trees that are deep or alone, few rows",
+        "A forest grown to purity has as many leaves as rows and nothing to share between them, and one row is less work than "
+        "our arrays cost.",
+    ),
+    Loss(
+        "tables",
+        r"probability_over_shap\..*",
+        "credit in a probability",
+        "shap rescales credit in the score, which is another game; ours is of the probability itself.",
+    ),
+    Loss(
+        "beside",
+        r"estimators\..*\.arithmetic",
+        "arithmetic of an estimate",
+        "We fit a surrogate of the game; it pays from payoffs of some ten microseconds on.",
+    ),
+    Loss(
+        "estimation",
+        r".*",
+        "payoffs of a microsecond",
+        "Plain regression asks many more of them in the time that our surrogate takes.",
+    ),
+    Loss(
+        "beside",
+        r"estimators\..*\.error",
+        "squared error at equal payoffs",
+        "A peer's surrogate fits these games better.",
+    ),
+    Loss(
+        "shapley",
+        r".*",
+        "squared error at equal payoffs",
+        "In one game plain regression is better than our surrogate.",
+    ),
+    Loss(
+        "beside",
+        r"labels\..*",
+        "wrong labels where rows are hard",
+        "Wrong labels beside a border between classes look like right ones; the best of cleanlab's three models was chosen "
+        "after the fact.",
+    ),
+    Loss(
+        "flow",
+        r".*",
+        "the l2 rule for 8 tokens",
+        "A general solver has less to set up; from 32 tokens on it is behind.",
+    ),
 )
 ELSEWHERE = {  # benchmarks whose figures have a page of their own, written by themselves
     "leaks": "Rates, not ratios: [their report](reports/leaks.md), written by `python -m benchmarks.leaks --page "
@@ -237,11 +341,10 @@ def section(name: str, about: str, lines: list[Line]) -> str:
     return "\n\n".join([f"## {name}", about, *shown])
 
 
-def run(name: str, line: Line) -> str:
-    """One run of a benchmark, or of a part of it."""
-    figures = dict(flat(line["figures"]))
+def drawings(name: str, figures: dict[str, Any]) -> list[tuple[Ratio, list[Bar]]]:
+    """The ratios among figures, each under the first of `RATIOS` that it matches."""
+    found: list[tuple[Ratio, list[Bar]]] = []
     drawn: set[str] = set()
-    parts = [circumstances(line)]
     for ratio in (ratio for ratio in RATIOS if ratio.benchmark == name):
         bars = [
             Bar(key, words.strip(), 1 / value if ratio.inverse else value)
@@ -250,8 +353,18 @@ def run(name: str, line: Line) -> str:
         ]
         if bars:
             drawn |= {bar.key for bar in bars}
-            parts += [f"**{ratio.says}**", drawing(ratio.says, bars)]
-    if rest := len(figures) - len(drawn):
+            found.append((ratio, bars))
+    return found
+
+
+def run(name: str, line: Line) -> str:
+    """One run of a benchmark, or of a part of it."""
+    figures = dict(flat(line["figures"]))
+    parts, drawn = [circumstances(line)], 0
+    for ratio, bars in drawings(name, figures):
+        drawn += len(bars)
+        parts += [f"**{ratio.says}**", drawing(ratio.says, bars)]
+    if rest := len(figures) - drawn:
         parts.append(f"{rest} other figures: `benchmarks/results/{name}.jsonl`.")
     return "\n\n".join(parts)
 
@@ -265,19 +378,65 @@ def circumstances(line: Line) -> str:
     )
 
 
-def page(folder: Path = ROOT / "benchmarks" / "results") -> str:
+def losses(lines: dict[str, list[Line]]) -> str:
+    """Every ratio below 1 of the runs that are drawn, by reason: where, how far, and why."""
+    found: dict[Loss, list[float]] = {}
+    for name, runs in lines.items():
+        for bar in (bar for line in runs for _, bars in drawings(name, dict(flat(line["figures"]))) for bar in bars):
+            if bar.ratio < 1:
+                found.setdefault(_reason(name, bar.key), []).append(bar.ratio)
+    rows = [
+        f"| {loss.where} | {_times(min(ratios))}"
+        + (f" to {_times(max(ratios))}, {len(ratios)} figures" if len(ratios) > 1 else "")
+        + f" | {loss.why} |"
+        for loss, ratios in found.items()
+    ]
+    return "\n".join(["| where | a peer's cost over ours | why |", "|---|---|---|", *rows])
+
+
+def _reason(name: str, key: str) -> Loss:
+    for loss in LOSSES:
+        if name in loss.benchmark.split("|") and re.fullmatch(loss.pattern, key):
+            return loss
+    raise SystemExit(f"{name}: {key} is below 1, and LOSSES in tools/benchmarks_page.py has no reason for it")
+
+
+def beside_peers(folder: Path = RESULTS) -> str:
+    """The newest run beside today's peers, as a table for docs/comparison.md."""
+    lines = [line for line in newest("beside", folder) if "--only" not in line["command"]]
+    if not lines:
+        return ""
+    line = lines[-1]
+    bars = [(ratio, bar) for ratio, found in drawings("beside", dict(flat(line["figures"]))) for bar in found]
+    rows = []
+    for package, pin in PINS.items():
+        called = re.compile(rf"\b({package.partition('-')[0]}|{pin.module or package})\b", re.I)
+        of_it = [(ratio, bar) for ratio, bar in bars if called.search(f"{bar.words} {ratio.says}")]
+        told = []
+        for says in dict.fromkeys(ratio.says for ratio, _ in of_it):
+            values = [bar.ratio for ratio, bar in of_it if ratio.says == says]
+            span = _times(values[0]) if len(values) == 1 else f"{_times(min(values))} to {_times(max(values))}"
+            told.append(f"{says} {span}")
+        if told:
+            rows.append(f"| {package} {line['versions'].get(package, '')} | {'; '.join(told)} |")
+    return "\n".join([f"{circumstances(line)}", "", "| | its cost over ours |", "|---|---|", *rows]) + "\n"
+
+
+def page(folder: Path = RESULTS) -> str:
     """The whole page."""
     head = (
         "# Benchmarks\n\nMade by `python -m tools.benchmarks_page` from the lines that runs kept in `benchmarks/results`; no "
         "number was typed. A bar to the right of the line is a ratio above 1: accredit is ahead; to the left, behind. Bars are "
         "as long as the logarithm of the ratio, each drawing on its own scale. Times are CPU seconds on one thread unless a "
         "name says otherwise, and both sides of a ratio come from one run, whose line also has the versions of all peers. "
-        "`make bench` runs all of them."
+        "`make bench` runs all of them, `make peers` says which are older than their code."
     )
     lines = {name: newest(name, folder) for name in benchmarks()}
     order = sorted(benchmarks().items(), key=lambda named: not lines[named[0]])  # those that were run come first
-    return "\n\n".join([head, *(section(name, about, lines[name]) for name, about in order)]) + "\n"
+    where = "## Where we lose\n\nEvery ratio below 1 on this page, by reason."
+    return "\n\n".join([head, where, losses(lines), *(section(name, about, lines[name]) for name, about in order)]) + "\n"
 
 
 if __name__ == "__main__":
     PAGE.write_text(page(), encoding="utf-8")
+    into_page(COMPARISON, "beside", beside_peers())

@@ -1,17 +1,17 @@
-"""Calibrate citations on planted facts, test them on fresh ones, and write the calibration and its report.
+"""Calibrate citations on planted facts, test them on untuned ones, and write the calibration and its report.
 
-    python -m tools.citations [--only-report]
+    python -m tools.citations [--minutes 14] [--only-report]
 
-A real language model (`tools.language_model`) reads planted prompts of nine kinds from four books to calibrate on, and prompts
-of eleven kinds by another generator (`tools.fresh_facts`) to be tested on; each keeps one JSON line, and a stopped run goes on
-where it was. From the lines come accredit/answers/calibration.json and docs/reports/citations.md.
+A real language model (`tools.language_model`) reads planted prompts of nine kinds from four books and of eleven kinds by
+another generator (`tools.fresh_facts`) to calibrate on, and those of two more books by a third generator
+(`tools.untuned_facts`) to be tested on; each keeps one JSON line, and a run that is stopped, or out of time, goes on where it
+was. From the lines come accredit/answers/calibration.json and docs/reports/citations.md.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import re
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -22,47 +22,70 @@ from typing import Any
 import numpy as np
 from scipy.stats import beta, binom
 
-from accredit.answers.new_words import holds, shared_names
+from accredit.answers.new_words import linking_words, says_together, shared_names
 from accredit.answers.planted import ORIGIN_OF_KIND, Book, Planted, planted_prompts
 from accredit.answers.verdicts import CALIBRATED, ERROR, Calibration, Origin, Passages, Scored, Surprise
 from accredit.explanation.citations import CANDIDATES
 from accredit.models.encoded import sentence_spans
-from tools.fresh_facts import ORIGINS, fresh_prompts
+from tools import fresh_facts
+from tools.fresh_facts import fresh_prompts
 from tools.language_model import NAME, need_model
+from tools.untuned_facts import ORIGINS, origin_of_generated, untuned_prompts
+from tools.untuned_facts import Book as Untuned
 
 ROOT = Path(__file__).parents[1]
 LINES = ROOT / "benchmarks" / "results" / "citations.jsonl"
-TESTS = ROOT / "benchmarks" / "results" / "citations_fresh.jsonl"
+TESTS = ROOT / "benchmarks" / "results" / "citations_untuned.jsonl"
 REPORT = ROOT / "docs" / "reports" / "citations.md"
 ROUNDS = 8  # of fresh prompts
+FRESH = 74  # of them that are read
+UNTUNED: dict[Untuned, int] = {"trade": 11, "gazette": 11}  # rounds of each book that verdicts are tested on
 PROMPTS = 90  # of each book, before those known by heart
 SEEDS: dict[Book, int] = {"people": 0, "places": 1000, "reports": 2000, "berichte": 4000}
-KNOWN_BY_HEART = ("memory", "known", "known, denied")
-FOREIGN = re.compile(r"¿|^(Wo|Was|Wer|Wann|Wie|Welche|Quel|Quelle)\b")  # beginnings of questions that are not in English
+PLANTED = {**ORIGIN_OF_KIND, **fresh_facts.ORIGINS}  # kinds that are calibrated on
+KNOWN_BY_HEART = ("memory", "known", "known, said", "known, denied")
+GENERATED = 24  # tokens of an answer that the model writes itself
+LARGE = ("people", "places", "fresh")  # books with enough prompts to be judged by the others
 ERRORS = (0.1, 0.15, 0.2)  # error rates that the report lists
 
 
-def planted(prompts: int) -> Iterator[tuple[Book, int, Planted]]:
-    """Every planted prompt: its book, its number there, and itself."""
+def planted(prompts: int) -> Iterator[tuple[str, int, Planted]]:
+    """Every planted prompt to calibrate on: its book, its number there, and itself."""
     for book, seed in SEEDS.items():
         for number, made in enumerate(planted_prompts(prompts, book, seed=seed)):
             yield book, number, made
+    for number, made in enumerate(fresh_prompts(ROUNDS)[:FRESH]):
+        yield "fresh", number, made
 
 
-def measure(prompts: list[tuple[str, int, Planted]], lines: Path, folder: Path) -> None:
-    """Read every planted prompt that has no line yet, and ask without passages about what may be known by heart."""
+def untuned() -> Iterator[tuple[str, int, Planted]]:
+    """Every planted prompt to be tested on."""
+    for book, rounds in UNTUNED.items():
+        for number, made in enumerate(untuned_prompts(book, rounds)):
+            yield book, number, made
+
+
+def measure(prompts: list[tuple[str, int, Planted]], lines: Path, folder: Path, minutes: float) -> None:
+    """Read every planted prompt that has no line yet, as many as the time allows, and ask without passages about what may be
+    known by heart."""
     from accredit.explanation.citations import knows, read_planted
     from accredit.explanation.loading import answering_model
 
     done = {(line["book"], line["number"]) for line in read(lines)}
     model: Any = answering_model(str(folder), None)
-    todo = sorted((each for each in prompts if each[:2] not in done), key=lambda each: (each[1], each[0]))
+    todo = [each for each in prompts if each[:2] not in done]
+    until = time.monotonic() + 60 * minutes
     with lines.open("a", encoding="utf-8") as file:
         for book, number, made in todo:
+            if time.monotonic() > until:
+                return
             line = {"book": book, "number": number, "kind": made.kind, "passages": len(made.context)}
             if made.kind in KNOWN_BY_HEART:
                 line["known"] = knows(model, made)
-            if line.get("known", True):
+            if made.kind == "generated":
+                made = replace(made, answer=generated(model, made))
+                line["answer"] = made.answer
+            if line.get("known", True) and made.answer:
                 began = time.process_time()
                 _, read_with = read_planted(model, made)
                 line |= {
@@ -72,6 +95,12 @@ def measure(prompts: list[tuple[str, int, Planted]], lines: Path, folder: Path) 
                 }
             file.write(json.dumps(line) + "\n")
             file.flush()
+
+
+def generated(model: Any, made: Planted) -> str:
+    """The first sentence of what the model answers by itself; empty, if that is nothing."""
+    written = model.generate(model.prompt(context=list(made.context), query=made.query), max_new_tokens=GENERATED).text
+    return written[slice(*sentence_spans(written)[0])].strip() if written.strip() else ""
 
 
 def read(lines: Path) -> list[dict[str, Any]]:
@@ -85,7 +114,8 @@ def surprise_of(line: dict[str, Any], made: Planted) -> Surprise:
     nobody, everyone = frozenset[int](), frozenset(range(len(made.context)))
     alone = {group: x for group, x in found.items() if group not in (nobody, everyone)}
     names = shared_names(last_sentence(made.answer), made.query)
-    named = frozenset(group for group in alone if holds(" ".join(made.context[i] for i in group), names)) if names else None
+    linking = linking_words([*made.context, made.query], made.query)
+    named = frozenset(group for group in alone if says_together([made.context[i] for i in sorted(group)], names, linking))
     return Surprise(found[nobody], found[everyone], alone, named)
 
 
@@ -99,16 +129,13 @@ def calibration(lines: list[dict[str, Any]], prompts: int) -> Calibration:
     """From the lines of the books; what the model does not know is left out."""
     made = {(book, number): each for book, number, each in planted(prompts)}
     own = [line for line in lines if line.get("known", True)]
-    seen = [
-        Scored(surprise_of(line, made[line["book"], line["number"]]), ORIGIN_OF_KIND[line["kind"]], line["book"])
-        for line in own
-    ]
+    seen = [Scored(surprise_of(line, made[line["book"], line["number"]]), PLANTED[line["kind"]], line["book"]) for line in own]
     return Calibration.fit(NAME, seen, own[0]["model"][1], prompts=len(own))
 
 
 @dataclass(frozen=True)
 class Judged:
-    """A fresh prompt, what was said of it, and whether that is right."""
+    """An untuned prompt, what was said of it, and whether that is right."""
 
     line: dict[str, Any]
     made: Planted
@@ -118,26 +145,32 @@ class Judged:
 
     @property
     def outcome(self) -> str:
-        return "right" if self.verdict is self.truth else "untold" if self.verdict is Origin.UNTOLD else "wrong"
+        may_cite = self.made.kind == "known, said" and self.cited == "as planted"
+        right = self.verdict is self.truth or may_cite
+        return "right" if right else "untold" if self.verdict is Origin.UNTOLD else "wrong"
 
 
 def judge(told: Calibration, lines: list[dict[str, Any]], error: float) -> list[Judged]:
-    """The verdict on every fresh line; what the model does not know by heart is left out."""
-    fresh = fresh_prompts(ROUNDS)
+    """The verdict on every untuned line whose truth is known: what the model does not know by heart is left out, and what it
+    wrote without any planted value."""
+    prompts = {(book, number): made for book, number, made in untuned()}
     found = []
     for line in lines:
-        made = fresh[line["number"]]
-        if line.get("known", True):
+        made, truth = prompts[line["book"], line["number"]], ORIGINS[line["kind"]]
+        if line["kind"] == "generated":
+            truth = origin_of_generated(made, line["answer"], line["book"]) or truth
+            made = replace(made, answer=line["answer"])
+        if line.get("known", True) and truth is not Origin.UNTOLD:
             seen = surprise_of(line, made)
             verdict = told.judge(seen, error)
             cited = compare(seen.support(), made) if verdict is Origin.PASSAGES else ""
-            found.append(Judged(line, made, verdict, ORIGINS[made.kind], cited))
+            found.append(Judged(line, made, verdict, truth, cited))
     return found
 
 
 def compare(groups: tuple[Passages, ...], made: Planted) -> str:
     """Whether what is cited is what was planted: the same groups, some of those passages, or others as well."""
-    gold, named = frozenset().union(*made.enough), frozenset().union(*groups)
+    gold, named = frozenset[int]().union(*made.enough), frozenset[int]().union(*groups)
     if set(groups) == set(made.enough):
         return "as planted"
     return "part of it" if named <= gold else "others too" if named & gold else "others only"
@@ -154,36 +187,68 @@ def interval(count: int, total: int) -> str:
 
 def report(lines: list[dict[str, Any]], tests: list[dict[str, Any]], told: Calibration) -> str:
     """The report, from the lines of both kinds and the calibration."""
-    heard = [line for line in tests if line.get("known", True)]
-    book = {(name, number): made for name, number, made in planted(PROMPTS)}
-    cpu, passes = (float(np.mean([each(line) for line in heard])) for each in (lambda x: x["cpu"], lambda x: len(x["costs"])))
-    unknown = len(tests) - len(heard)
     sets = "; ".join(f"{origin}: {' + '.join(str(len(each)) for each in some)}" for origin, some in told.scores.items())
+    books = held_out(lines)
     text = [
         "# Citations on planted facts\n",
         "*Is a sentence of an answer said by a passage, by the model's own memory, or by neither; and how often is the verdict "
         "wrong?*\n",
-        f"Made by `python -m tools.citations`. {NAME} read {len(lines)} planted prompts of four books to calibrate on; what is "
-        "read off a sentence was chosen on two of them. Then the rule was frozen, and "
-        f"{len(tests)} of {len(fresh_prompts(ROUNDS))} prompts by another generator "
-        "(`tools/fresh_facts.py`: other topics, names, wordings and lengths, a "
-        "third of them German, Spanish or French) were read once. What the model does not say without passages is not counted "
-        f"as known by heart ({unknown} left out). {passes:.1f} forward passes and one backward pass per sentence, {cpu:.1f} "
-        "CPU-seconds on one thread. [What a verdict means](../answers.md#citations-that-can-be-checked).\n",
+        f"Made by `python -m tools.citations`. {NAME} read {len(lines)} planted prompts of five books to calibrate on. What is "
+        "read off a sentence was chosen with these in view. [What a verdict "
+        "means](../answers.md#citations-that-can-be-checked).\n",
         f"Scored planted sentences, by book: {sets}.\n",
-        "## How often a verdict is wrong\n",
+        "## Each book by a calibration on the others\n",
+        f"At {ERROR:.0%} allowed, of the sentences of each origin, with 95 % intervals (Clopper–Pearson). The rule was chosen "
+        "on these books, so that this is no independent test.\n",
+        f"| book | right | cannot tell | {' | '.join(f'wrong: {origin}' for origin in Origin.known())} |",
+        "|---|---:|---:|" + "---:|" * 3,
+        *(f"| {book} | {row(some)} |" for book, some in books.items()),
+        f"| all | {row([each for some in books.values() for each in some])} |",
+        "",
+    ]
+    return "\n".join([*text, *on_untuned(tests, told), ""]) if tests else "\n".join(text)
+
+
+def row(found: list[Judged]) -> str:
+    """How many are right and undecided, and wrong by origin."""
+    tally = Counter(each.outcome for each in found)
+    by = [[each for each in found if each.truth is origin] for origin in Origin.known()]
+    wrong = [interval(sum(each.outcome == "wrong" for each in own), len(own)) for own in by]
+    return " | ".join([*(f"{tally[v]} ({tally[v] / len(found):.0%})" for v in ("right", "untold")), *wrong])
+
+
+def held_out(lines: list[dict[str, Any]]) -> dict[str, list[Judged]]:
+    """The verdicts on the larger books, each by a calibration on all others."""
+    made = {(book, number): each for book, number, each in planted(PROMPTS)}
+    found: dict[str, list[Judged]] = {}
+    for book in LARGE:
+        told = calibration([line for line in lines if line["book"] != book], PROMPTS)
+        found[book] = []
+        for line in lines:
+            if line["book"] == book and line.get("known", True):
+                verdict = told.judge(surprise_of(line, made[book, line["number"]]), ERROR)
+                found[book].append(Judged(line, made[book, line["number"]], verdict, PLANTED[line["kind"]], ""))
+    return found
+
+
+def on_untuned(tests: list[dict[str, Any]], told: Calibration) -> list[str]:
+    """The part of the report about prompts that nothing was tuned on."""
+    found = judge(told, tests, ERROR)
+    cpu, passes = (float(np.mean([each(x.line) for x in found])) for each in (lambda x: x["cpu"], lambda x: len(x["costs"])))
+    text = [
+        "## Prompts that nothing was tuned on\n",
+        f"{len(tests)} of {len(list(untuned()))} prompts by another generator "
+        "(`tools/untuned_facts.py`: other topics, names, wordings and patterns; 2 to 30 passages of one to six sentences; "
+        "numbers, prices and dates; one topic in eight in German; answers that the model wrote itself) were read, and nothing "
+        "was chosen in view of them. "
+        f"{len(tests) - len(found)} have no truth and are left out: what the model does not say without passages is not known "
+        f"by heart, and an answer of its own may hold no planted value. {passes:.1f} forward passes and one backward pass per "
+        f"sentence, {cpu:.1f} CPU-seconds on one thread.\n",
         "Of the sentences of each origin, with 95 % intervals; allowed is the share on the left.\n",
         f"| allowed | right | cannot tell | {' | '.join(f'wrong: {origin}' for origin in Origin.known())} |",
         "|---:|" + "---:|" * 5,
+        *(f"| {error:.0%} | {row(judge(told, tests, error))} |" for error in ERRORS),
     ]
-    for error in ERRORS:
-        found = judge(told, tests, error)
-        tally = Counter(each.outcome for each in found)
-        by = [[each for each in found if each.truth is origin] for origin in Origin.known()]
-        wrong = [interval(sum(each.outcome == "wrong" for each in own), len(own)) for own in by]
-        shares = [f"{tally[v]} ({tally[v] / len(found):.0%})" for v in ("right", "untold")]
-        text.append(f"| {error:.0%} | {' | '.join([*shares, *wrong])} |")
-    found = judge(told, tests, ERROR)
     text += [
         "",
         f"Of the verdicts that are printed, at {ERROR:.0%} allowed:\n",
@@ -192,47 +257,39 @@ def report(lines: list[dict[str, Any]], tests: list[dict[str, Any]], told: Calib
     ]
     for origin in Origin.known():
         said, own = [x for x in found if x.verdict is origin], [x for x in found if x.truth is origin]
-        hits = sum(each.outcome == "right" for each in said)
-        text.append(f"| {origin} | {interval(hits, len(said))} | {interval(hits, len(own))} |")
-    text += ["", f"By kind, at {ERROR:.0%} allowed:\n", "| kind | truth | right | wrong | cannot tell | citations |"]
-    text.append("|---|---|---:|---:|---:|---|")
+        right, hits = (sum(each.outcome == "right" for each in some) for some in (said, own))
+        text.append(f"| {origin} | {interval(right, len(said))} | {interval(hits, len(own))} |")
+    cited = [x for x in found if x.verdict is Origin.PASSAGES]
+    only = sum(x.cited in ("as planted", "part of it") for x in cited)
+    text += [
+        "",
+        f"Supported verdicts that cite nothing but passages that say it: {interval(only, len(cited))}.\n",
+        f"By kind, at {ERROR:.0%} allowed:\n",
+        "| kind | truth | right | wrong | cannot tell | citations |",
+        "|---|---|---:|---:|---:|---|",
+    ]
     for kind, truth in ORIGINS.items():
         some = [each for each in found if each.made.kind == kind]
         tally, places = Counter(each.outcome for each in some), Counter(each.cited for each in some if each.cited)
         shown = ", ".join(f"{count} {what}" for what, count in places.most_common()) or "—"
-        text.append(f"| {kind} | {truth} | {tally['right']} | {tally['wrong']} | {tally['untold']} | {shown} |")
-    foreign = [each for each in found if each.made.query[-2:] == " ?" or FOREIGN.search(each.made.query)]
-    tally = Counter(each.outcome for each in foreign)
-    text += [
-        "",
-        f"In German, Spanish and French: {tally['right']} right, {tally['wrong']} wrong, {tally['untold']} cannot tell.",
-        "",
-        *(kept(found, origin) for origin in Origin.known()),
-        "",
-        candidates(
-            [*lines, *heard],
-            [
-                *(book[line["book"], line["number"]] for line in lines),
-                *(fresh_prompts(ROUNDS)[line["number"]] for line in heard),
-            ],
-        ),
-    ]
-    return "\n".join([*text, ""])
+        meant = "by its value" if truth is Origin.UNTOLD else truth
+        text.append(f"| {kind} | {meant} | {tally['right']} | {tally['wrong']} | {tally['untold']} | {shown} |")
+    return [*text, "", *(kept(found, origin) for origin in Origin.known()), "", candidates(found)]
 
 
-def candidates(lines: list[dict[str, Any]], made: list[Planted]) -> str:
+def candidates(found: list[Judged]) -> str:
     """How often relevance puts a passage first that says it, and how often what is needed is among its candidates."""
     own = [
-        (each, [set(group) for group, _ in line["costs"] if len(group) == 1])
-        for line, each in zip(lines, made, strict=True)
-        if each.enough and len(each.context) > CANDIDATES
+        (each.made, [set(group) for group, _ in each.line["costs"] if len(group) == 1])
+        for each in found
+        if each.truth is Origin.PASSAGES and len(each.made.context) > CANDIDATES
     ]
-    first = sum(alone[0] <= frozenset().union(*each.enough) for each, alone in own)
-    held = sum(any(group <= set().union(*alone) for group in each.enough) for each, alone in own)
-    chance = float(np.mean([len(frozenset().union(*each.enough)) / len(each.context) for each, _ in own]))
+    first = sum(alone[0] <= frozenset().union(*made.enough) for made, alone in own)
+    held = sum(any(group <= set().union(*alone) for group in made.enough) for made, alone in own)
+    chance = float(np.mean([len(frozenset().union(*made.enough)) / len(made.context) for made, _ in own]))
     return (
-        f"AttnLRP puts a passage first that says it in {interval(first, len(own))} planted prompts of both kinds, by chance "
-        f"{chance:.0%}; what is needed is among the candidates in {interval(held, len(own))}."
+        f"AttnLRP puts a passage first that says it in {interval(first, len(own))} of these prompts, by chance {chance:.0%}; "
+        f"what is needed is among the candidates in {interval(held, len(own))}."
     )
 
 
@@ -251,15 +308,17 @@ def kept(found: list[Judged], origin: Origin) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only-report", action="store_true", help="read no prompt; write from the lines that are there")
+    parser.add_argument("--minutes", type=float, default=14, help="after which no further prompt is begun")
     options = parser.parse_args()
+    until = time.monotonic() + 60 * options.minutes
     if not options.only_report:
-        measure(list(planted(PROMPTS)), LINES, need_model())
-        measure([("fresh", i, made) for i, made in enumerate(fresh_prompts(ROUNDS))], TESTS, need_model())
+        for prompts, file in ((planted(PROMPTS), LINES), (untuned(), TESTS)):
+            measure(list(prompts), file, need_model(), (until - time.monotonic()) / 60)
     lines, tests = read(LINES), read(TESTS)
     told = calibration(lines, PROMPTS)
     outcomes = [each.outcome for each in judge(told, tests, ERROR)]
     measured = {"error": ERROR, "sentences": len(outcomes)} | {x: outcomes.count(x) for x in ("wrong", "untold")}
-    told = replace(told, facts={**told.facts, "measured": measured})
+    told = replace(told, facts={**told.facts, "measured": measured}) if outcomes else told
     CALIBRATED.write_text(told.to_json() + "\n", encoding="utf-8")
     REPORT.write_text(report(lines, tests, told), encoding="utf-8")
 

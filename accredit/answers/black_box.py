@@ -11,7 +11,7 @@ import numpy as np
 
 from accredit.answers.game import AnswerGame, choose_players
 from accredit.answers.prompt import Parts, Prompt, PromptForm, prompt_of
-from accredit.answers.said import SCORE, Answer, Currency
+from accredit.answers.said import SCORE, Answer, Currency, find_stretch, meant_words
 from accredit.checks import real_numbers
 from accredit.checks.arguments import check_arguments
 from accredit.core import BoolArray, FloatArray, Procedure, distinct_names
@@ -238,11 +238,13 @@ def _stops(answer: str, cut: str | None) -> tuple[int, ...]:
         ends = [stop for _, stop in sentence_spans(answer)]
     elif cut == "word":
         ends = [found.end() for found in re.finditer(r"\S+", answer)]
-    elif cut.strip() and cut in answer:
-        ends = [len(answer[: answer.index(cut)].rstrip()), answer.index(cut) + len(cut)]
+    elif (found := find_stretch((answer,), cut)) is not None:
+        ends = [len(answer[: found.start].rstrip()), found.stop]
     else:
         raise InvalidInput(
-            f"cut is {cut!r:.40}; write 'sentence', 'word', or some words of the answer", argument="cut", code="unknown"
+            f"cut is {cut!r:.40}; write 'sentence', 'word', or some words of the answer{meant_words(answer, cut)}",
+            argument="cut",
+            code="unknown",
         )
     return tuple(sorted({end for end in ends if 0 < end < len(answer)} | {len(answer)}))
 

@@ -19,6 +19,7 @@ from accredit.core.rounding import power_of_two
 from accredit.errors import BadPayoff, InvalidInput
 from accredit.games.batches import MEMORY, RunCost, estimate
 
+UNITS_OF_ANSWERS = ("sentence", "word", "token")
 PAYOFFS = ("log-probability", "mean", "probability", "logit")
 LARGEST_LOG_PROBABILITY = -(2.0**-53)  # the largest log-probability below 0
 
@@ -199,18 +200,18 @@ class AnswerGame:
         units: tuple[str, ...] = ("sentence", "token"),
         words: tuple[str, ...] = (),
     ) -> AnswerViews:
-        """The whole answer, then each of its sentences, then each of its tokens, then some `words` of it, paid in the same
-        way: (batch, targets).
+        """The whole answer, then each of its sentences, words or tokens, then some `words` of it, paid in the same way: (batch,
+        targets).
 
-        A sentence or token that is the whole answer is not listed again, nor is the token of a sentence of one. Where two
+        A sentence, word or token that is the whole answer is not listed again, nor is the token of a sentence of one. Where two
         answers are compared, the whole is this one minus the other, while sentences and tokens are those of this one alone.
         """
         payoff = payoff or self.pays.currency
         whole, count = self.whole(payoff), len(self.outputs)
         if self.pays.currency == SCORE:
             return self._scores(whole)
-        if not isinstance(units, list | tuple) or not {*map(repr, units)} <= {"'sentence'", "'token'"}:
-            raise InvalidInput(f"units is {shown(units)}; write some of ('sentence', 'token')", argument="units", code="type")
+        if not isinstance(units, list | tuple) or not {*map(repr, units)} <= {*map(repr, UNITS_OF_ANSWERS)}:
+            raise InvalidInput(f"units is {shown(units)}; write some of {UNITS_OF_ANSWERS}", argument="units", code="type")
         parts = [part for unit in units for part in self._cut(unit) if len(part[1]) < count or self._others]
         named = list({where.tobytes(): (name, where) for name, where in reversed(parts)}.values())[::-1]
         named += [(each, self.place(each)) for each in words]
@@ -239,14 +240,16 @@ class AnswerGame:
                 argument="words",
                 code="missing",
             )
-        return self.answer.place(words)[2]
+        return self.answer.place(words).tokens
 
     def _cut(self, unit: str) -> list[tuple[str, IntArray]]:
-        """The sentences or tokens of the answer: their names and the numbers of their tokens."""
+        """The sentences, words or tokens of the answer: their names and the numbers of their tokens."""
         if unit == "token":
             return [(name, np.array([k])) for k, name in enumerate(self.outputs)]
         if self.answer is None:
             return []
+        if unit == "word":
+            return list(zip(*self.answer.words, strict=True))
         names, number = self.answer.sentences
         return [(name, np.flatnonzero(number == k)) for k, name in enumerate(names)]
 

@@ -146,7 +146,7 @@ class Bill:
     def add(self, reply: dict[str, Any], characters: int) -> None:
         usage = reply.get("usage")
         counts = [usage.get(k) for k in ("prompt_tokens", "completion_tokens")] if isinstance(usage, dict) else []
-        known = bool(counts) and isinstance(counts[0], int)
+        known = bool(counts) and isinstance(counts[0], int) and all(c >= 0 for c in counts if isinstance(c, int))
         with self._lock:
             self.prompts += 1
             self.uncounted += not known

@@ -10,7 +10,7 @@ the noise is the standard error. p̃ keeps it from being 0 where all replies agr
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, final
 
@@ -94,6 +94,7 @@ class SampledPays:
     ) -> None:
         self.hosted, self.bill, self.parts, self.filler, self.seed = hosted, bill, parts, filler, seed
         self._ask, self.answer, self.source = ask, answer, source
+        self._heard: list[tuple[bool, bool]] = []  # of every reply, whether it has text, and whether it was cut
         self.samples = hosted.samples
         test = hosted.match if isinstance(hosted.match, str) else "a function"
         self.notes = [
@@ -136,6 +137,13 @@ class SampledPays:
                     f"{self.hosted.title} replied without a message; see that it serves chat completions", code="unsupported"
                 )
             replies += [text if isinstance(text, str) else "" for text in texts]
+            self._heard += [(bool(text), c.get("finish_reason") == "length") for text, c in zip(texts, found, strict=True)]
+        if not any(reply.strip() for reply in replies):
+            raise ServerError(
+                f"{self.hosted.title} replied {self.samples} times without a word; a model that thinks first may need more "
+                f"tokens than {self.hosted.answer_tokens}: answer_tokens=… among the settings of the server",
+                code="empty",
+            )
         return sum(says(reply, self.answer, self.hosted.match) for reply in replies) / self.samples
 
     def fingerprint_parts(self) -> dict[str, object]:
@@ -161,5 +169,17 @@ class SampledPays:
             "answer from": self.source.as_plain(),
             "rather than": None,
             "reading": f"{self.samples} replies per prompt, up to {self.concurrency} requests at a time; {self.bill.words}",
-            "notes": list(self.notes),
+            "notes": [*self.notes, *self._on_replies()],
         }
+
+    def _on_replies(self) -> Iterator[str]:
+        """That replies which could not say the answer were counted as replies that do not."""
+        heard = list(self._heard)
+        silent, cut = sum(not text for text, _ in heard), sum(text and ended for text, ended in heard)
+        if silent:
+            yield f"Warning: {silent:,} of {len(heard):,} replies have no text, and count as not saying the answer."
+        if cut:
+            yield (
+                f"Warning: {cut:,} of {len(heard):,} replies were cut after {self.hosted.answer_tokens} tokens, and may have "
+                "come to the answer later; answer_tokens=… allows longer ones."
+            )

@@ -11,9 +11,11 @@ import http.client
 import json
 import os
 import random
+import socket
 import ssl
 import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from ipaddress import ip_address
@@ -23,6 +25,7 @@ from urllib.parse import urlsplit
 from accredit.errors import AccreditError, Code, InvalidInput
 
 MOST_REPLY_BYTES = 64 << 20  # of one reply
+LONGEST_REPLY = 10.0  # times the seconds of silence that are allowed: a reply that comes drop by drop never ends
 LONGEST_WAIT = 120.0  # seconds that a server may ask to wait before its request is sent again
 FIRST_WAIT, WAIT_FACTOR = 0.5, 2.0  # seconds before the first repetition, and by how much each further one is longer
 PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})  # replies after which the same request may succeed
@@ -132,7 +135,12 @@ class Server:
             headers["Authorization"] = f"Bearer {key}"
         made = http.client.HTTPSConnection if where.scheme == "https" else http.client.HTTPConnection
         connection = made(where.hostname or "", where.port, timeout=self.timeout)
+        late = threading.Event()
+        watch = threading.Timer(LONGEST_REPLY * self.timeout, _hang_up, (connection, late))
+        watch.daemon = True
         try:
+            connection.connect()
+            watch.start()
             connection.request(verb, where.path, body, headers)
             reply = connection.getresponse()
             said = reply.read(MOST_REPLY_BYTES + 1)
@@ -143,14 +151,20 @@ class Server:
                 f"{place} has a certificate that cannot be trusted: {error.verify_message}", "unavailable"
             ) from None
         except http.client.HTTPException as error:
-            return Passing(f"broke off its reply ({type(error).__name__})")
+            return self._too_slow() if late.is_set() else Passing(f"broke off its reply ({type(error).__name__})")
         except OSError as error:
-            return Passing(f"cannot be reached: {error.strerror or error}")
+            return self._too_slow() if late.is_set() else Passing(f"cannot be reached: {error.strerror or error}")
         finally:
+            watch.cancel()
             connection.close()
+        if late.is_set():
+            return self._too_slow()
         if len(said) > MOST_REPLY_BYTES:
             raise self._end(f"{place} replied with more than {MOST_REPLY_BYTES >> 20} MB; ask for less at once", "too-many")
         return self._read(place, reply, said, optional)
+
+    def _too_slow(self) -> Passing:
+        return Passing(f"had not sent its whole reply after {LONGEST_REPLY * self.timeout:g} s")
 
     def _read(self, place: str, reply: http.client.HTTPResponse, said: bytes, optional: bool) -> dict[str, Any] | Passing:
         status = reply.status
@@ -165,14 +179,13 @@ class Server:
             )
         if status != 200:
             advice = ADVICE.get(status, "see what the server says").format(variable=self.key_variable)
-            code: Code = "missing" if status in (401, 403) else "unknown" if status == 404 else "unsupported"
-            error = ServerError(f"{place} replied {status} {reply.reason}{self._words(said)}; {advice}", code=code)
+            error = ServerError(f"{place} replied {status} {reply.reason}{self._words(said)}; {advice}", code=_code(status))
             if status not in (400, 422) and not (optional and status in MISSING):  # another request may be fine
                 self._ended = error
             raise error
         try:
             found = json.loads(said)
-        except ValueError:
+        except (ValueError, RecursionError):
             return Passing("replied with something that is not JSON")
         if not isinstance(found, dict):
             return Passing("replied with JSON that is not an object")
@@ -198,7 +211,7 @@ class Server:
             found = json.loads(text)
             told = found.get("error", found) if isinstance(found, dict) else found
             text = str(told.get("message", told)) if isinstance(told, dict) else str(told)
-        except ValueError:
+        except (ValueError, RecursionError):
             pass
         text = " ".join(self.blot(text).split())
         return f": {text[:SAID_LENGTH]}" if text.isprintable() and text else ""
@@ -212,6 +225,22 @@ class Server:
         """An error after which nothing more is sent."""
         self._ended = ServerError(said, code=code)
         return self._ended
+
+
+def _code(status: int) -> Code:
+    """The kind of a refusal: "unsupported" is that of this request, and another form of it may be taken."""
+    if status in (401, 403):
+        return "missing"
+    if status in MISSING:
+        return "unknown"
+    return "unsupported" if status in (400, 422) else "too-many" if status == 413 else "unavailable"
+
+
+def _hang_up(connection: http.client.HTTPConnection, late: threading.Event) -> None:
+    """End a reply that takes too long, whatever it is doing."""
+    late.set()
+    with suppress(OSError):
+        connection.sock.shutdown(socket.SHUT_RDWR)
 
 
 def _seconds(header: str | None) -> float | None:

@@ -5,10 +5,11 @@ word, after the answer so far. New are the content words that the question does 
 whole sentence cannot tell a copied name from a supported fact: most of a sentence may become likely while the one word
 that matters is contradicted, and a fact that is known by heart may be put in words the model would not choose.
 
-Four surprises decide: m without any passage, w with all of them, d, the least with a group of passages alone that holds the
-names that sentence and question share, and e, the same for a single passage (m, if none does). Supported: d and w are small
-and m is not. From memory: m is small. Unsupported: all are large. A passage that says it of somebody else makes it likely, too,
-but does not name whom the question is about. A logistic regression on their logarithms, fitted to planted prompts, says how
+Three surprises decide: m without any passage, w with all of them, and d, the least with a group of passages alone that may be
+cited for it (m, if none may): it holds the names that sentence and question share, and its passages hang together
+(`says_together`). Supported: d and w are small and m is not. From memory: m is small. Unsupported: all are large. A passage
+that says it of somebody else makes it likely, too, but neither names whom the question is about nor anything that a passage
+about them names. A logistic regression on their logarithms, fitted to planted prompts, says how
 likely each origin is, and how unlike the others of its origin a sentence is: the *nonconformity* −log p(origin).
 
 Split conformal prediction with one calibration set per origin (Vovk, 2012), from planted prompts that were not fitted to,
@@ -35,14 +36,14 @@ from accredit.checks.json_data import Facts, damaged, fields_of, plain, plain_ma
 from accredit.core import FloatArray
 from accredit.errors import InvalidInput
 
-FEATURES = 5  # a constant and four surprises
+FEATURES = 4  # a constant and three surprises
 EVERY = 3  # of so many planted sentences one is fitted to
-LEAST = 12  # scored sentences of one book and origin that make a calibration set of their own; smaller ones are put together
+LEAST = 20  # scored sentences of one book and origin that make a calibration set of their own; smaller ones are put together
 SUFFICES = 0.85  # share of the surprise that passages alone must take away to be cited; chosen on the calibration prompts
 PENALTY = 0.01  # on the squares of the weights
 ERROR = 0.1  # share of wrong verdicts that is allowed, for each origin
 Passages = frozenset[int]
-FORMAT = 2  # of the JSON
+FORMAT = 3  # of the JSON
 CALIBRATED = Path(__file__).with_name("calibration.json")
 
 
@@ -76,7 +77,7 @@ class Surprise:
     memory: float
     whole: float
     alone: Mapping[Passages, float] = field(default_factory=dict)
-    named: frozenset[Passages] | None = None  # groups of `alone` that hold the names of the question; None: there are none
+    named: frozenset[Passages] | None = None  # groups of `alone` that may be cited; None: all of them
 
     @property
     def least(self) -> float:
@@ -85,20 +86,13 @@ class Surprise:
 
     @property
     def sources(self) -> Mapping[Passages, float]:
-        """Those of `alone` that may be cited: what holds the names that sentence and question share."""
+        """Those of `alone` that may be cited."""
         return self.alone if self.named is None else {group: x for group, x in self.alone.items() if group in self.named}
 
     @property
     def least_named(self) -> float:
         """The least surprise with passages that may be cited; without any passage, where none may be."""
         return min(self.sources.values(), default=self.memory if self.alone else self.whole)
-
-    @property
-    def least_single(self) -> float:
-        """The same, of a single passage."""
-        return min(
-            (x for group, x in self.sources.items() if len(group) == 1), default=self.memory if self.alone else self.whole
-        )
 
     def support(self) -> tuple[Passages, ...]:
         """The smallest groups of passages each of which alone takes away most of the surprise, as far as any that may be
@@ -121,8 +115,8 @@ class Surprise:
 
     @property
     def features(self) -> FloatArray:
-        """What the regression reads: a constant, and the logarithms of 1 + m, 1 + w, 1 + d and 1 + e; (5,)."""
-        return np.concatenate([[1.0], np.log1p([self.memory, self.whole, self.least_named, self.least_single])])
+        """What the regression reads: a constant, and the logarithms of 1 + m, 1 + w and 1 + d; (4,)."""
+        return np.concatenate([[1.0], np.log1p([self.memory, self.whole, self.least_named])])
 
 
 @dataclass(frozen=True)
@@ -139,7 +133,7 @@ class Calibration:
     """Weights of the regression, and nonconformities of planted sentences of each origin, as one model read them."""
 
     model: str  # the name of the model
-    weights: FloatArray  # (5, 3) features × origins, in the order of `Origin.known`
+    weights: FloatArray  # (4, 3) features × origins, in the order of `Origin.known`
     scores: Mapping[Origin, Sequence[Sequence[float]]]  # one set per book, or of small books together; in rising order
     fingerprint: str = ""  # of the model's weights; empty: not known
     facts: Facts = field(default_factory=dict)  # what was run, and how it did on other planted prompts
@@ -249,7 +243,7 @@ def _sets(books: list[list[float]]) -> list[list[float]]:
 
 
 def _fit(planted: Sequence[Scored]) -> FloatArray:
-    """Multinomial logistic regression, every origin counted alike, with a small penalty: (5, 3)."""
+    """Multinomial logistic regression, every origin counted alike, with a small penalty: (4, 3)."""
     from scipy.optimize import minimize
 
     origins = np.array([Origin.known().index(one.origin) for one in planted])

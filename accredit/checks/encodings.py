@@ -71,8 +71,11 @@ def _by_code_page(content: bytes, file: str, first: int) -> str:
         text = content.decode(PAGES[0])
         if _looks_western(text):
             return text
+    doubtful = bytes(byte for byte in used if len({bytes([byte]).decode(page, "replace") for page in readings}) > 1)
+    found = re.search(b"[" + re.escape(doubtful) + b"]", content) if doubtful else None
+    first = first if found is None else found.start()  # a byte that all pages read the same tells nothing
     start = content.rfind(b"\n", 0, first) + 1
-    line = content[start : start + 4096].split(b"\n")[0].strip()
+    line = content[start : start + 4096].split(b"\n")[0].rstrip()
     words: dict[str, str] = {}
     for page in readings:
         words.setdefault(_around(line, first - start, page), page)

@@ -272,11 +272,15 @@ def cell(text: str) -> str:
     return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
 
 
+NO_EXPONENT = 1e5  # numbers below are written without one
+
+
 def round_off(number: float, digits: int = 4) -> str:
     """A number for people: a fixed count of significant digits, no exponent where none is needed, a true minus.
 
-    >>> round_off(38.33333333), round_off(0.0), round_off(-2.5), round_off(-1e-9)
-    ('38.33', '0', '−2.5', '−1e-09')
+    >>> round_off(38.33333333), round_off(0.0), round_off(-2.5), round_off(-1e-9), round_off(296, 1)
+    ('38.33', '0', '−2.5', '−1e-09', '300')
     """
     sign = "−" if number < 0 else ""
-    return f"{sign}{abs(number):.{digits}g}" if number else "0"
+    text = f"{abs(number):.{digits}g}"
+    return f"{sign}{float(text):.0f}" if 1 <= abs(number) < NO_EXPONENT and "e" in text else sign + text if number else "0"

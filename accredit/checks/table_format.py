@@ -18,7 +18,8 @@ KEEP = "none"  # as `index`: every column is read, also one that numbers the row
 @dataclass(frozen=True)
 class TableFormat:
     """What is known about the file of a table. `missing` are words that stand for a missing value, in every column; `index`
-    is a column that only numbers or names the rows, or "none" to read them all; `percent` says what 5% is, 5 or 0.05.
+    is a column that only numbers or names the rows, or "none" to read them all; `percent` says what 5% is, 5 or 0.05; `truth`
+    are the words for true and for false: columns that hold nothing else are truth values.
 
     >>> TableFormat(delimiter="tab", decimal=",").delimiter
     '\\t'
@@ -30,6 +31,7 @@ class TableFormat:
     index: str | None = None
     missing: tuple[str, ...] = ()
     percent: Percent | None = None
+    truth: tuple[str, str] | None = None
 
     def __post_init__(self) -> None:
         named = {name: mark for mark, name in DELIMITERS.items()} | {"\\t": "\t"}
@@ -41,6 +43,12 @@ class TableFormat:
                 f"delimiter is {self.delimiter!r:.40}; write a character such as ; or one of {', '.join(DELIMITERS.values())}",
                 argument="delimiter",
                 code="unknown",
+            )
+        if self.truth is not None and (len(self.truth) != 2 or not all(self.truth) or self.truth[0] == self.truth[1]):
+            raise InvalidInput(
+                f"truth is {','.join(self.truth)!r:.40}; write the word for true and the word for false: ja,nein",
+                argument="truth",
+                code="shape",
             )
         for name, allowed in (("decimal", (".", ",")), ("percent", get_args(Percent))):
             value = getattr(self, name)

@@ -18,6 +18,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -27,7 +28,7 @@ from accredit.checks.json_data import read_json
 from accredit.checks.lazy import needs
 from accredit.checks.suggestions import did_you_mean
 from accredit.checks.table_format import DELIMITERS, KEEP, TableFormat, TableNote, current_format
-from accredit.checks.written_numbers import NumberColumns
+from accredit.checks.written_numbers import SHOWN, NumberColumns, is_number
 from accredit.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -36,8 +37,11 @@ if TYPE_CHECKING:
 TOO_LONG = "split it, or keep only the rows you need"
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 JSON_LINES = (".jsonl", ".ndjson")
+SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods", ".numbers")
 EXCEL_SEPARATOR = re.compile(r"sep=(.)\r?\n", re.IGNORECASE)  # the first line of some of Excel's files
 RULED = re.compile(r"[-+=| ]+")  # a line that is drawn below the names of columns, or around a table
+LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)")
+MOST_ABOVE = 20  # lines of a title
 UNNAMED = re.compile(r"(Unnamed: 0(\.\d+)?)?")  # what pandas and R call a column of row names
 Lines = list[tuple[int, list[str]]]  # where a row begins in its file, counted from 1, and its cells
 
@@ -113,18 +117,19 @@ def read_sheet(path: str | Path, said: TableFormat | None = None) -> Sheet:
     file, kind, said = str(path), ending(path), said or current_format()
     if not is_table(path):
         raise InvalidInput(
-            f"{file!r} ends in neither .csv, .tsv nor .jsonl (.gz may follow); rename it to match its contents", code="format"
+            f"{file!r} ends in neither .csv, .tsv nor .jsonl (.gz may follow); {how_to_save(path)}", code="format"
         )
     content, encoded = _decoded(path, said)
+    above: tuple[str, ...] = ()  # lines of a title or of comments
     if kind in JSON_LINES:
         lines, delimiter = _json_lines(content, file), ","
     else:
-        lines, delimiter = _split(content, file, SEPARATORS[kind], said.delimiter)
+        lines, delimiter, above = _split(content, file, SEPARATORS[kind], said.delimiter)
     if not lines:
         raise InvalidInput(f"{file!r} is empty; its first line must name the columns", code="empty")
     how = [f"with {_shown(delimiter)} as delimiter"] if SEPARATORS.get(kind, ",") != delimiter else []
     how += [encoded] if encoded else []
-    remarks = [] if kind in JSON_LINES else _tidy(lines, Path(file).name, said.index)
+    remarks = [] if kind in JSON_LINES else [*_note_above(above, Path(file).name), *_tidy(lines, Path(file).name, said.index)]
     (_, names), *rows = lines
     _check_names(names, file)
     for line, cells in rows:
@@ -138,6 +143,13 @@ def read_sheet(path: str | Path, said: TableFormat | None = None) -> Sheet:
     cells_of_rows, at = tuple(tuple(cells) for _, cells in rows), tuple(line for line, _ in rows)
     sheet = Sheet(file, tuple(names), cells_of_rows, at, delimiter, tuple(how), tuple(remarks))
     return _without(sheet, said.index) if said.index not in (None, KEEP) else sheet
+
+
+def how_to_save(path: str | Path) -> str:
+    """What to do with a file that is not read as a table."""
+    if ending(path) in SPREADSHEETS:
+        return "save the sheet as CSV UTF-8, or read it with pandas"
+    return "save it as CSV, or rename it to match its contents"
 
 
 def warn_notes(sheet: Sheet) -> Sheet:
@@ -167,6 +179,7 @@ def _tidy(lines: Lines, file: str, index: str | None) -> list[str]:
     Returns what was done."""
     (_, names), *rows = lines
     notes = []
+    notes += _strip(lines, file)
     longer = bool(rows) and all(len(cells) == len(names) + 1 for _, cells in rows)
     if longer and not any(cells[-1].strip() for _, cells in rows):
         for _, cells in rows:
@@ -191,7 +204,41 @@ def _tidy(lines: Lines, file: str, index: str | None) -> list[str]:
             f"The first column of {file}, which has no name, numbers or names the rows and was left out; to read it, write "
             f"index={KEEP!r}."
         )
+    if names.count("") == 1 and len(names) > 1:
+        k = names.index("")
+        names[k] = f"Unnamed: {k}"
+        notes.append(f"Column {k + 1} of {file} has no name and is called {names[k]!r} here, as pandas calls it.")
+    values = [name for name in names if is_number(name) and not name.strip().isdigit()]
+    if values:
+        notes.append(
+            f"The first line of {file} looks like a row rather than names of columns ({', '.join(values[:SHOWN])}); if it is "
+            "one, write a line with the names above it."
+        )
     return notes
+
+
+def _strip(lines: Lines, file: str) -> list[str]:
+    """Take out, in place, a blank after every delimiter, and blanks around names. Returns what was done."""
+    (_, names), *rows = lines
+    if len(names) > 1 and all(cell[:1] in ("", " ") for _, cells in lines for cell in cells[1:]) and names[1][:1] == " ":
+        for _, cells in lines:
+            cells[1:] = [cell.lstrip(" ") for cell in cells[1:]]
+        return [f"The blank after every delimiter of {file} was left out."]
+    bare = [name.strip() for name in names]
+    if bare == names or len(set(bare)) < len(names) or not rows:
+        return []
+    example = next(name for name in names if name != name.strip() and name.strip()) if any(bare) else ""
+    names[:] = bare
+    return [f"Blanks around names of columns of {file} were left out, for example of {example!r}."] if example else []
+
+
+def _note_above(above: tuple[str, ...], file: str) -> list[str]:
+    if not above:
+        return []
+    said = next(filter(None, (line.strip(" ,;|\t\r\n") for line in above)), "")
+    return [
+        f"{_count(len(above), 'line')} above the names of the columns of {file} {_were(len(above))} left out: {said!r:.60}."
+    ]
 
 
 def _were(count: int) -> str:
@@ -242,19 +289,46 @@ def _unpack(packed: bytes, file: str) -> bytes:
 
 def _check_names(names: Sequence[str], file: str) -> None:
     name, times = Counter(names).most_common(1)[0]
+    if times > 1 and not name:
+        raise InvalidInput(
+            f"{times} columns of {file!r} have no name; write one above each, and delete what stands above the names",
+            code="duplicate",
+        )
     if times > 1:
         raise InvalidInput(f"{times} columns of {file!r} are called {name!r}; give each its own name", code="duplicate")
 
 
-def _split(content: str, file: str, usual: str, said: str | None) -> tuple[Lines, str]:
-    """Lines of cells, and the delimiter that is between them: what was said, what Excel wrote into the first line, or the one
-    that gives every line as many cells as the header."""
+def _split(content: str, file: str, usual: str, said: str | None) -> tuple[Lines, str, tuple[str, ...]]:
+    """Lines of cells, the delimiter that is between them (what was said, what Excel wrote into the first line, or the one that
+    gives every line as many cells as the header), and lines above the names of the columns."""
     skipped = 0
     if (excel := EXCEL_SEPARATOR.match(content)) is not None:
         content, skipped = content[excel.end() :], 1
     told = said or (excel[1] if excel else None)
+    above = _lines_above(content, file, [told] if told else list(DELIMITERS))
+    content, skipped = content[sum(map(len, above)) :], skipped + len(above)
     mark = told or _find_delimiter(content, file, usual)
-    return [(line + skipped, cells) for line, cells in _split_by(content, file, mark)], mark
+    return [(line + skipped, cells) for line, cells in _split_by(content, file, mark)], mark, above
+
+
+def _lines_above(content: str, file: str, marks: list[str]) -> tuple[str, ...]:
+    """The lines of a title or of comments that stand above the names of the columns: with one cell, or after a #, where what
+    follows is surely a table, names that are no numbers above as many cells with a number among them."""
+    first = [found[0] for found in islice(LINE.finditer(content), MOST_ABOVE + 1)]
+    for mark in marks:
+        cells = [sum(bool(cell.strip(' "\r\n')) for cell in line.split(mark)) for line in first]
+        at = next((k for k, line in enumerate(first) if cells[k] > 1 and not line.startswith("#")), 0)
+        if at and cells[at] not in cells[:at] and _begins_table(content[sum(map(len, first[:at])) :], file, mark):
+            return tuple(first[:at])
+    return ()
+
+
+def _begins_table(content: str, file: str, mark: str) -> bool:
+    if not _makes_columns(content, file, mark):
+        return False
+    (_, names), *rows = _split_by(content, file, mark)
+    named = all(name.strip() and not is_number(name) for name in names) and len(set(names)) == len(names)
+    return named and bool(rows) and any(is_number(cell) for cell in rows[0][1])
 
 
 def _find_delimiter(content: str, file: str, usual: str) -> str:

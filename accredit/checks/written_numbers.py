@@ -17,7 +17,10 @@ from accredit.checks.table_format import TableFormat
 from accredit.errors import InvalidInput
 
 BLANK = "[ \u00a0\u202f]"  # between thousands, or before a currency; the last two do not break a line
-CURRENCY = "[$€£¥₹₩₽]"
+CURRENCY = (
+    "(?:[$€£¥₹₩₽₺₪₴]|(?:US|CA|AU|NZ|HK|[ACR])[$]|kr[.]?|Kč|zł|Fr[.]|"
+    "AUD|BRL|CAD|CHF|CNY|CZK|DKK|EUR|GBP|HKD|HUF|INR|JPY|KRW|MXN|NOK|NZD|PLN|SEK|SGD|TRY|USD|ZAR)"
+)
 NUMBER = re.compile(
     rf"(?P<sign>[+\-−]?){BLANK}*(?P<before>{CURRENCY}?){BLANK}*(?P<inner>[+\-−]?)"
     rf"(?P<body>[0-9](?:[0-9.,'’]|{BLANK})*[0-9]|[0-9][.,]?|[.,][0-9]+)(?P<power>(?:[eE][+-]?[0-9]{{1,4}})?)"
@@ -25,8 +28,10 @@ NUMBER = re.compile(
 )
 MISSING = frozenset(  # in a column of numbers; small letters
     ("-", "--", "---", "–", "—", "?", "??", ".", "..", "…", "na", "n/a", "#n/a", "#na", "n.a.", "nan", "-nan", "<na>", "none",
-     "null", "#null!", "nil", "unknown", "missing", "#div/0!", "#value!", "#ref!", "#num!", "#name?")
+     "null", "nil", "unknown", "missing", "k.a.", "k. a.", "keine angabe", "unbekannt", "inconnu", "n.d.", "n/d", "s/d",
+     "desconocido", "sconosciuto", "onbekend", "okänd", "#nv", "#n/d", "#i/t")
 )  # fmt: skip
+SHEET_ERROR = re.compile(r"#[^\W\d_]+(/0)?[!?]")  # what spreadsheets write, each in its language: #DIV/0!, #WERT!, #NOM?
 NULL = "\\N"  # of databases, in every column
 DATES = tuple(
     map(
@@ -42,6 +47,7 @@ Parts = dict[str, str]  # of a number: its body, and what stands around it
 def _shapes(decimal: str, thousands: str) -> re.Pattern[str]:
     """How the body of a number looks with this decimal mark."""
     grouped = "|".join(rf"[1-9]\d{{0,2}}(?:{mark}\d{{3}})+(?:{decimal}\d*)?" for mark in (thousands, BLANK, "['’]"))
+    grouped += rf"|[1-9]\d?(?:{thousands}\d\d)+{thousands}\d{{3}}(?:{decimal}\d*)?"  # as in India: 12,34,567
     return re.compile(rf"\d*{decimal}\d+|\d+{decimal}?|{grouped}")
 
 
@@ -75,6 +81,8 @@ class NumberColumns:
             return ()
         gone = dict.fromkeys((NULL, *self.said.missing), "")
         columns = [_replace(column, gone) for column in zip(*self.rows, strict=True)]
+        truths = dict(zip(self.said.truth, ("True", "False"), strict=True)) if self.said.truth else {}
+        columns = [_replace(column, truths) if {*column} <= {*truths, ""} else column for column in columns]
         read = [k for k, name in enumerate(self.names) if name not in self.words]
         plain = {k for k in read if _is_plain(columns[k])}
         numbers = {k for k in read if k not in plain and self._holds_numbers(k, columns[k])}
@@ -102,12 +110,13 @@ class NumberColumns:
     def _holds_numbers(self, k: int, column: list[str]) -> bool:
         """Are all cells numbers, however written, or missing? Empties the latter, in place, and says so."""
         kinds = [cell for cell in dict.fromkeys(column) if cell.strip()]
-        words = [cell for cell in kinds if not _is_number(cell)]
+        words = [cell for cell in kinds if not is_number(cell)]
         if len(words) == len(kinds):
             return False
-        strangers = {word for word in words if word.strip().lower() not in MISSING}
+        strangers = {word for word in words if not _is_missing(word)}
         if strangers:
-            self._note_words(k, column, strangers)
+            if not all(BRACKETS.fullmatch(word.strip()) for word in strangers):  # of which another note speaks
+                self._note_words(k, column, strangers)
             return False
         if words:
             count = sum(cell in words for cell in column)
@@ -224,7 +233,7 @@ class NumberColumns:
         """A column of words that are numbers in a form that is not read: with units, or in brackets."""
         cells = [cell.strip() for cell in column if cell.strip()]
         bracket = next(filter(BRACKETS.fullmatch, cells), None)
-        if bracket is not None and all(BRACKETS.fullmatch(cell) or _is_number(cell) for cell in cells):
+        if bracket is not None and all(BRACKETS.fullmatch(cell) or is_number(cell) for cell in cells):
             self.notes.append(
                 f"Column {self._named(k)} is read as words, because of brackets: if {bracket} stands for a negative number, "
                 f"write -{bracket.strip('( )')}."
@@ -251,6 +260,12 @@ class NumberColumns:
             )
 
 
+def _is_missing(cell: str) -> bool:
+    """Does such a cell stand for a missing number?"""
+    word = cell.strip().lower()
+    return word in MISSING or SHEET_ERROR.fullmatch(word) is not None
+
+
 def _replace(column: Sequence[str], by: dict[str, str]) -> list[str]:
     return [by.get(cell, cell) for cell in column]
 
@@ -272,10 +287,10 @@ def _take_apart(cell: str) -> Parts:
     return found.groupdict() if found is not None else {**dict.fromkeys(NUMBER.groupindex, ""), "body": cell.strip()}
 
 
-def _is_number(cell: str) -> bool:
+def is_number(cell: str) -> bool:
     """Is it a number with either decimal mark, with at most one sign and one currency?
 
-    >>> [_is_number(cell) for cell in ("12-", "$1,234.50", "1.234,56 €", "-5-", "1,23,4", "12-15")]
+    >>> [is_number(cell) for cell in ("12-", "$1,234.50", "1.234,56 €", "-5-", "1,23,4", "12-15")]
     [True, True, True, False, False, False]
     """
     parts = _take_apart(cell)

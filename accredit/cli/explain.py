@@ -93,7 +93,7 @@ def _inputs(file: str, column: str | None, pair: str | None) -> list[Given]:
 
 
 def _announce(inputs: list[Given], explainer: Explainer) -> None:
-    from accredit.explanation.explainer import LONG
+    from accredit.explanation.forecast import LONG
     from accredit.explanation.text_files import estimate_seconds
     from accredit.views.language.phrases import duration
 

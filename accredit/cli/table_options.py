@@ -22,6 +22,7 @@ TABLE_OPTIONS: dict[str, dict[str, Any]] = {
     "encoding": {"metavar": "NAME", "help": "For example cp1252 or utf-16."},
     "index": {"metavar": "COLUMN", "help": "A column that only numbers or names the rows; none: read all columns."},
     "missing": {"multiple": True, "metavar": "WORD", "help": "A word that stands for a missing value; may be repeated."},
+    "truth": {"metavar": "WORDS", "help": "The words for true and false, for example ja,nein."},
     "percent": {"type": click.Choice(get_args(Percent)), "help": "What 5% is: the number 5, or the fraction 0.05."},
 }
 
@@ -59,6 +60,8 @@ def check_no_table(subject: str | None) -> None:
 def reading_tables(ctx: click.Context) -> Iterator[None]:
     """Tables are read as was typed, and what a result cannot say about that is said beside it."""
     said = {name: value for name in TABLE_OPTIONS if (value := said_of(ctx, name)) is not None}
+    if "truth" in said:
+        said["truth"] = tuple(word.strip() for word in said["truth"].split(","))
     with written_as(TableFormat(**said)), warnings.catch_warnings():
         show = warnings.showwarning
         warnings.simplefilter("always", TableNote)

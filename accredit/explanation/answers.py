@@ -15,7 +15,7 @@ import numpy as np
 from accredit import defaults
 from accredit.answers.hosted_model import HostedModel
 from accredit.answers.prompt import Parts, Place, Prompt, paragraph_spans
-from accredit.answers.said import SCORE
+from accredit.answers.said import SCORE, find_stretch, meant_words
 from accredit.answers.server import ServerError
 from accredit.checks.json_data import Facts
 from accredit.core import BoolArray, FloatArray, IntArray, Procedure
@@ -43,7 +43,7 @@ ALL = "all"
 TARGETS = {
     "answer": (),
     "sentences": ("sentence",),
-    "words": ("sentence", "token"),
+    "words": ("sentence", "word"),
     "tokens": ("sentence", "token"),
     ALL: ("sentence", "token"),
 }
@@ -404,14 +404,16 @@ def _targets(game: AnswerGame, payoff: str, target: str | None, budget: int | No
     if target in TARGETS:
         return game.targets(payoff, TARGETS[target]), ()
     if target is not None:
-        if not isinstance(target, str) or game.answer is None or target not in game.answer.text or not target.strip():
+        stretch = None if game.answer is None or not isinstance(target, str) else find_stretch(game.answer.pieces, target)
+        if stretch is None or not isinstance(target, str):
+            near = "" if game.answer is None else meant_words(game.answer.text, str(target))
             raise InvalidInput(
-                f"target is {target!r:.40}; write answer, sentences or tokens (each with those before it), or some words of "
-                "the answer, letter by letter",
+                f"target is {target!r:.40}; write answer, sentences, words or tokens, or some words of the answer, letter by "
+                f"letter{near}",
                 argument="target",
                 code="unknown",
             )
-        return game.targets(payoff, (), (target,)), ()
+        return game.targets(payoff, (), (target,)), stretch.notes
     most = EXACT_TARGETS if defaults.affordable(len(game.players), budget) else ESTIMATED_TARGETS
     for asked in ("tokens", "sentences", "answer"):
         games = game.targets(payoff, TARGETS[asked])

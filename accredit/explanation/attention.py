@@ -14,9 +14,11 @@ from accredit.core import Attribution, Attributions, Claim, FloatArray, Holds, P
 from accredit.errors import MissingExtra
 from accredit.explanation.answers import AnswerSubject
 from accredit.explanation.flows import beside_uniform, flow_options, solve_flow, uniform_flow
+from accredit.explanation.forecast import LONGEST_SECONDS, PRODUCTS_PER_LAYER, foretell, product_seconds
 from accredit.explanation.graph import AttentionGraph, graph_of, uniform_of
 from accredit.explanation.subject import Subject
 from accredit.flow.solver import simple_max_flow
+from accredit.flow.stack import AttentionStack
 from accredit.flow.unique import FlowRule
 
 Explained = Subject | AnswerSubject
@@ -26,6 +28,7 @@ SCORE_CLAIMS = (
     Claim("null player", Holds.NO, "a token that never changes the output may still be attended to"),
     Claim("linearity", Holds.NO, "scores for a sum of payoffs are not the sum of their scores"),
 )
+FORETOLD = 256  # tokens from which a flow takes long enough to be announced
 FLOWS = 1_000_000  # (targets × tokens²) up to which every sentence and token of an answer gets a flow of its own
 
 
@@ -90,6 +93,7 @@ def least_squares_flow(subject: Explained, tensor: str) -> Attribution | Attribu
 
 def _credit(subject: Explained, tensor: str, rule: FlowRule) -> Attribution | Attributions:
     graph = graph_of(subject, tensor)
+    _foretell_flow(subject, graph, rule)
 
     def one(outputs: list[int]) -> Attribution:
         credit = flow_credit(solve_flow(subject, tensor, rule, outputs), groups=graph.groups)
@@ -101,6 +105,7 @@ def _credit(subject: Explained, tensor: str, rule: FlowRule) -> Attribution | At
 def shapley_flow(subject: Explained, tensor: str) -> Attribution | Attributions:
     """The Shapley value of the game in which coalitions of tokens re-route the flow."""
     graph = graph_of(subject, tensor)
+    _foretell_flow(subject, graph, "barrier")
     settings = flow_options(tensor) | {"groups": graph.groups, "seed": subject.seed}
     credit = joint_flow(graph.attention, outputs=graph.outputs, rule="shapley", **settings)
     return _tell(_against_the_mask(subject, graph, credit, "barrier", graph.outputs), graph)
@@ -115,6 +120,21 @@ def _against_the_mask(
     even, error = uniform_flow(subject, rule, outputs)
     players = dict(zip(graph.everyone, graph.by_player(even).tolist(), strict=True))
     return beside_uniform(credit, np.array([players[name] for name in credit.players]), error)
+
+
+def _foretell_flow(subject: Explained, graph: AttentionGraph, rule: FlowRule) -> None:
+    """Say what the flow of an answer, and that of its mask, will take; refuse what takes too long."""
+    tokens = len(graph.owner)
+    if not isinstance(subject, AnswerSubject) or tokens < FORETOLD:
+        return
+    layers = len(graph.attention.carried) if isinstance(graph.attention, AttentionStack) else len(graph.attention)
+    steps = {"barrier": 1, "l2": 2}.get(rule, 2) * PRODUCTS_PER_LAYER
+    foretell(
+        f"flow through {layers} layers of {tokens:,} tokens",
+        (1 + graph.causal) * layers * steps * product_seconds(tokens),
+        LONGEST_SECONDS,
+        "look at some layers (layers=[…]), explain a shorter prompt, or use attn-lrp, which takes one pass",
+    )
 
 
 def for_each(

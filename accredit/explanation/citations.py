@@ -9,6 +9,7 @@ means, and its error rate, is in `accredit.answers.verdicts`.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -17,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from accredit.answers.new_words import holds, new_words, shared_names
+from accredit.answers.new_words import WORD, holds, linking_words, new_words, says_together, shared_names
 from accredit.answers.planted import BOOKS, Planted, planted_prompts
 from accredit.answers.prompt import paragraph_spans
 from accredit.answers.said import Answer
@@ -31,7 +32,7 @@ from accredit.core.notes import check_notes, read_notes
 from accredit.defaults import LEAST_PASSES
 from accredit.errors import AccreditError, InvalidInput
 from accredit.explanation.answers import AnswerSubject, answer_subject
-from accredit.explanation.explainer import LONG
+from accredit.explanation.forecast import LONG
 from accredit.explanation.loading import answering_model
 from accredit.models.encoded import sentence_spans
 
@@ -43,6 +44,8 @@ PASSED_ON = ("template", "separator", "chat", "fixed", "memory", "batch")  # set
 TEMPLATE_TOKENS = 40  # beside the passages, about
 BACKWARD = 4  # times as long as a pass, about, with the pass before it
 WORTH_SHARING = 1.0  # nats that all passages must add before shares of them mean anything
+BEGUN = re.compile(r"(?:^\W*\d+|(?:^|\s)(?:[A-Z]|Mr|Mrs|Ms|Dr|Prof|St|No|Nr|approx|vs|e\.g|i\.e|z\. ?B|bzw|ca))\.\s*$")
+ITEM = re.compile(r"\W*\d+\.\s+(?=\S)")  # the number of an item of a list, which says nothing
 KIND, FORMAT = "citations", 2  # of the JSON
 
 
@@ -322,7 +325,7 @@ def cite_subject(
 
     `relevance` is AttnLRP's of each player for the whole answer, if that was computed before.
     """
-    passes = _Passes(subject, relevance)
+    passes = _Passes(subject, query, relevance)
     told = calibration or usual_calibration()
     told.check_error(error)
     asked = _spans(subject, query, spans)
@@ -342,7 +345,11 @@ def cite_subject(
             "answer from": facts["answer from"],
             "removal": facts["removal"],
             "passes": len(passes.known),
-            "calibration": {"model": told.model, "sentences": {str(k): sum(map(len, v)) for k, v in told.scores.items()}},
+            "calibration": {
+                "model": told.model,
+                "is of this model": _is_of(told, subject),
+                "sentences": {str(k): sum(map(len, v)) for k, v in told.scores.items()},
+            },
             **({"measured": told.facts["measured"]} if "measured" in told.facts else {}),
         },
     )
@@ -372,14 +379,15 @@ class Span:
     stop: int
     where: IntArray
     words: tuple[tuple[str, IntArray], ...]  # each new word, and the numbers of its tokens
-    names: frozenset[str]  # those that the question has, too
+    names: frozenset[str] | None  # those that the question has, too; None: any passages may be cited together
 
 
 class _Passes:
     """Passes of the model over its answer, each made once; every one of them reads all sentences."""
 
-    def __init__(self, subject: AnswerSubject, relevance: FloatArray | None = None) -> None:
+    def __init__(self, subject: AnswerSubject, query: str, relevance: FloatArray | None = None) -> None:
         self.subject, self.count, self.texts = subject, len(subject.players), _passages(subject)
+        self.linking = linking_words([*self.texts, query], query)
         self.relevance = relevance  # of each player for the whole answer, if that is known
         self.known: dict[Passages, FloatArray] = {}  # passages that were read -> (tokens,)
         self.notes: list[str | Note] = []
@@ -397,9 +405,10 @@ class _Passes:
         cost, word = max((-float(said[where].sum()), word) for word, where in span.words)
         return Pass(tuple(sorted(group)), float(said[span.where].sum()), cost, word)
 
-    def hold(self, group: Passages, names: frozenset[str]) -> bool:
-        """Whether every one of some names is in a group of passages."""
-        return holds(" ".join(self.texts[i] for i in group), names)
+    def may_say(self, group: Passages, span: Span) -> bool:
+        """Whether a group of passages may be cited for a span: it holds the names that question and span share, and its
+        passages hang together."""
+        return span.names is None or says_together([self.texts[i] for i in sorted(group)], span.names, self.linking)
 
     @property
     def everyone(self) -> Passages:
@@ -435,7 +444,9 @@ class _Passes:
             credit = np.array([-self.over(frozenset([i]), span).surprise for i in range(self.count)])
             said = f"Candidates come from a pass over each passage alone, not from relevance: {error}"
             self.notes += [said] if said not in self.notes else []
-        return [int(i) for i in np.argsort(-credit, kind="stable")[:CANDIDATES]]
+        order = [int(i) for i in np.argsort(-credit, kind="stable")]
+        once = [i for i in order if self.texts[i] not in self.texts[:i]]  # of the same passage twice, the first
+        return once[:CANDIDATES]
 
     def _relevance(self, span: Span) -> FloatArray:
         if self.subject.kind != "answer":
@@ -470,7 +481,7 @@ def _try(passes: _Passes, span: Span, candidates: list[int]) -> Surprise:
     nobody: Passages = frozenset()
     passes.read([passes.everyone, nobody, *groups])
     alone = {group: passes.over(group, span).surprise for group in groups}
-    named = frozenset(group for group in groups if passes.hold(group, span.names)) if span.names else None
+    named = frozenset(group for group in groups if passes.may_say(group, span))
     return Surprise(passes.over(nobody, span).surprise, passes.over(passes.everyone, span).surprise, alone, named)
 
 
@@ -502,7 +513,7 @@ def _with_quotes(found: Citations, subject: AnswerSubject, how: Mapping[str, Any
 
     def ask(texts: list[str], players: str) -> _Passes:
         made: dict[str, Any] = {"context": texts, "query": found.query, "answer": answer.ids, "players": players}
-        return _Passes(answer_subject(subject.model, None, **made, target="words", budget=LEAST_PASSES, **how))
+        return _Passes(answer_subject(subject.model, None, **made, target="words", budget=LEAST_PASSES, **how), found.query)
 
     quoted = []
     for each in found:
@@ -517,7 +528,7 @@ def _with_quotes(found: Citations, subject: AnswerSubject, how: Mapping[str, Any
 
 def _narrow(ask: Callable[[list[str], str], _Passes], span: Span, texts: list[str]) -> tuple[list[str], int]:
     """The paragraphs, then the sentences of some texts that suffice to say a span, and the passes that this took."""
-    span, asked = replace(span, names=frozenset()), 0
+    span, asked = replace(span, names=None), 0
     for unit, cut in (("paragraphs", paragraph_spans), ("sentences", sentence_spans)):
         if sum(len(cut(text)) for text in texts) > len(texts):
             passes = ask(texts, unit)
@@ -563,21 +574,52 @@ def _spans(subject: AnswerSubject, query: str, asked: Sequence[str] | None) -> l
                 code="unsupported",
             )
         return [Span(0, len(_text(subject)), np.arange(count), (("", np.arange(count)),), frozenset())]
-    places = answer.sentence_places() if asked is None else map(answer.place, asked)
+    found = map(answer.place, asked or ())
+    places = _sentences(answer) if asked is None else [(each.start, each.stop, each.tokens) for each in found]
+    if not places:
+        raise InvalidInput(
+            f"the answer {answer.text!r:.60} has no word to judge; give a sentence"
+            if asked is None
+            else "spans is empty; give words of the answer, or leave it out",
+            argument="answer" if asked is None else "spans",
+            code="missing",
+        )
     return [_span(answer, query, *place) for place in places]
+
+
+def _sentences(answer: Answer) -> list[tuple[int, int, IntArray]]:
+    """The sentences of an answer that say something. What only begins one ("1.", "Dr.") goes with the next, and what has no
+    word, with the one before."""
+    found: list[tuple[int, int, IntArray]] = []
+    for start, stop, where in answer.sentence_places():
+        text = answer.text[start:stop]
+        if found and (BEGUN.search(answer.text[slice(*found[-1][:2])]) or not WORD.search(text)):
+            before, _, tokens = found.pop()
+            start, where = before, np.concatenate([tokens, where])
+        found.append((start, stop, where))
+    return [each for each in found if WORD.search(answer.text[each[0] : each[1]])]
 
 
 def _span(answer: Answer, query: str, start: int, stop: int, where: IntArray) -> Span:
     first, last = answer.edges.T
     text, words = answer.text[start:stop], []
+    numbered = ITEM.match(text)
     for a, b in new_words(text, query):
-        words.append((text[a:b], np.flatnonzero((first < start + b) & (last > start + a))))
+        if numbered is None or a >= numbered.end():
+            words.append((text[a:b], np.flatnonzero((first < start + b) & (last > start + a))))
     return Span(start, stop, where, tuple(words) or ((text.strip(), where),), shared_names(text, query))
+
+
+def _is_of(told: Calibration, subject: AnswerSubject) -> bool:
+    """Whether a calibration is of the model that was asked: of the same weights, or, of what has none, of the same name."""
+    if told.fingerprint:
+        return subject.kind == "answer" and told.fingerprint == subject.model.fingerprint
+    return subject.kind != "answer" and told.model == subject.facts["model"]
 
 
 def _on_calibration(told: Calibration, subject: AnswerSubject) -> list[Note]:
     """That the error rate was calibrated on another model."""
-    if subject.kind == "answer" and told.fingerprint and told.fingerprint == subject.model.fingerprint:
+    if _is_of(told, subject):
         return []
     said = f"the error rate was calibrated on {told.model}, and this is {subject.facts['model']}: it may not hold here; "
     return [Note(NoteKind.WARNING, f"{said}calibrating on this model gives its own")]
@@ -589,9 +631,10 @@ def _on_calibration(told: Calibration, subject: AnswerSubject) -> list[Note]:
 def read_planted(model: object, planted: Planted) -> tuple[Surprise, Mapping[Passages, FloatArray]]:
     """How surprised a model is at the last sentence of a planted answer, and, by passages, what each of its new words costs."""
     subject = answer_subject(
-        model, None, answer=planted.answer, context=list(planted.context), query=planted.query, target="sentences"
-    )
-    passes, span = _Passes(subject), _spans(subject, planted.query, None)[-1]
+        model, None, answer=planted.answer, context=list(planted.context), query=planted.query, target="sentences",
+        budget=LEAST_PASSES,
+    )  # fmt: skip
+    passes, span = _Passes(subject, planted.query), _spans(subject, planted.query, None)[-1]
     seen = measure(passes, span)
     costs = {
         group: np.array([-passes.known[group][where].sum() for _, where in span.words])

@@ -24,6 +24,7 @@ from accredit.checks.suggestions import nearest
 from accredit.core.notes import check_notes
 from accredit.errors import InvalidInput
 from accredit.explanation.answers import AnswerSubject, answer_subject
+from accredit.explanation.forecast import LONG, announcing
 from accredit.explanation.loading import answering_model, load_model, read_as, reads_words, subject_of
 from accredit.explanation.requests import (
     PEERS,
@@ -48,6 +49,7 @@ from accredit.explanation.stream import Asked, Done, Event, Explained, MethodPro
 from accredit.explanation.subject import Subject
 from accredit.methods import DEFAULT, FOR_ANSWERS, FOR_STRINGS, ChosenMethod, find_all, settings_for
 from accredit.models.strings import StringModel
+from accredit.store.frames import names_frame
 from accredit.values.solver import Progress, progress
 
 if TYPE_CHECKING:
@@ -58,7 +60,6 @@ if TYPE_CHECKING:
     from accredit.rows.run import TableRun
     from accredit.series.result import SeriesExplanation
 
-LONG = 5.0  # seconds from which a run is announced
 OF_THE_RESULT = ("target", "out", "executor", "announce")  # settings that nothing is prepared for
 ENOUGH = 1.0  # seconds of a run after which its length can be told
 P = ParamSpec("P")
@@ -647,8 +648,8 @@ def kind_of(given: object, model: object, settings: Mapping[str, object]) -> Kin
 
     A setting that only answers or series have asks for one, unless a plain frame is given; a model behind a server answers. A
     background beside three axes makes series, unless the model was fitted to a table; any other background, a frame, a mapping,
-    an estimator, or an array beside a plain function makes rows. A string, a pair or a list of them, is a text; everything else
-    is a picture.
+    an estimator, or an array beside a plain function makes rows, and so does the name of a table's file beside a model of rows.
+    Any other string, a pair or a list of them, is a text; everything else is a picture.
 
     >>> kind_of("A film.", None, {}), kind_of([[1.0, 2.0]], len, {}), kind_of(None, None, {"context": []})
     ('text', 'rows', 'answer')
@@ -672,6 +673,8 @@ def kind_of(given: object, model: object, settings: Mapping[str, object]) -> Kin
             argument="given",
             code="missing",
         )
+    if names_frame(given) and _is_of_rows(model):
+        return "rows"
     if isinstance(given, str) or (isinstance(given, tuple) and any(isinstance(one, str) for one in given)):
         return "text"
     if isinstance(given, list) and given and all(isinstance(one, str) for one in given):
@@ -683,6 +686,13 @@ def kind_of(given: object, model: object, settings: Mapping[str, object]) -> Kin
     from accredit.models.rows import reads_rows
 
     return "rows" if reads_rows(model) or _table_beside_a_function(given, model) else "picture"
+
+
+def _is_of_rows(model: object) -> bool:
+    from accredit.models.row_files import is_row_model_file
+    from accredit.models.rows import reads_rows
+
+    return is_row_model_file(model) if isinstance(model, str | Path) else model is not None and reads_rows(model)
 
 
 def _is_plain_frame(given: object) -> bool:
@@ -742,6 +752,7 @@ def explain_by(subject: Asked, asked: list[ChosenMethod], announce: Announce | N
     costs = {each.name: each.payoffs(len(subject.players), subject.budget) for each in asked}
     with (
         progress("explain", sum(costs.values())) as bar,
+        announcing(announce),
         closing(events(subject, asked, progress=bar.visible or announce is not None)) as stream,
     ):
         most = min(sum(costs.values()), 2 ** len(subject.players))  # each coalition is asked once, whichever methods need it

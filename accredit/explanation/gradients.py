@@ -11,6 +11,7 @@ import numpy as np
 from accredit.core import Attribution, Attributions, IntArray
 from accredit.errors import InvalidInput, NotConverged
 from accredit.explanation.answers import AnswerSubject
+from accredit.explanation.forecast import BACKWARD_BYTES, METHOD_SECONDS, backward_bytes, foretell
 from accredit.explanation.subject import Subject
 from accredit.gradients.answer_point import answer_points
 from accredit.gradients.deeplift import deep_lift_at
@@ -23,7 +24,8 @@ from accredit.gradients.sequential import sequential_integrated_gradients_at
 from accredit.gradients.slopes import SMOOTHGRAD_NOISE, input_x_gradient_at, saliency_at, smoothgrad_at
 from accredit.models.partition import Partition
 
-PATH_SECONDS = 60.0  # of CPU time, for integrated gradients of one answer
+UNTIMED = 4  # backward passes that are made without asking what they take
+LIFTED = 2  # backward passes of a target by DeepLIFT for each baseline
 Asked = Subject | AnswerSubject
 Layer = int | str | None
 Credit = Attribution | Attributions  # of an answer: one for each of its targets
@@ -38,8 +40,8 @@ def integrated(
 ) -> Credit:
     """From the input in which nobody plays, if that is a point in the space of embeddings or pixels.
 
-    Of an answer as many steps as fit into `PATH_SECONDS` by what one of them costs, unless `most_steps` says how many; if they
-    are too few for every target, of the whole answer alone.
+    Of an answer as many steps as fit into `METHOD_SECONDS` by what one of them costs, unless `most_steps` says how many; if
+    they are too few for every target, of the whole answer alone.
     """
     points, most = _points(subject, baseline, layer), MOST_STEPS if most_steps is None else most_steps
     if isinstance(subject, AnswerSubject) and most_steps is None:
@@ -51,13 +53,14 @@ def integrated(
 def _affordable(points: dict[str, Point]) -> tuple[dict[str, Point], int]:
     """The targets that can be integrated in time, and the steps for each: all of them, the first alone, or a refusal."""
     name, first = next(iter(points.items()))
-    began = time.process_time()
-    first.slopes(first.here)
-    each = max(time.process_time() - began, 1e-6)
+    each = _backward_seconds(first)
     for some in (points, {name: first}):
-        steps = PATH_SECONDS / (2 * each * len(some))  # doubling reads twice as many as its last step count
+        steps = METHOD_SECONDS / (2 * each * len(some))  # doubling reads twice as many as its last step count
         if steps >= FIRST_STEPS:
-            return some, min(MOST_STEPS, 1 << int(math.log2(steps)))
+            most = min(MOST_STEPS, 1 << int(math.log2(steps)))
+            seconds = 2 * most * each * len(some)
+            foretell(f"integrated gradients, up to {most} steps for {len(some)} targets", seconds, math.inf, "")
+            return some, most
     raise InvalidInput(
         f"integrated gradients need {FIRST_STEPS} to {MOST_STEPS} steps, and one takes {each:.2g} s of CPU time here: "
         f"{FIRST_STEPS * each:.0f} to {2 * MOST_STEPS * each:.0f} s in all; to run them, say how many, "
@@ -67,17 +70,44 @@ def _affordable(points: dict[str, Point]) -> tuple[dict[str, Point], int]:
     )
 
 
+def _backward_seconds(at: Point) -> float:
+    """CPU seconds of one pass there and back."""
+    began = time.process_time()
+    at.slopes(at.here)
+    return max(time.process_time() - began, 1e-6)
+
+
+def _in_time(subject: Asked, points: dict[str, Point], passes: int, method: str, fewer: str = "") -> dict[str, Point]:
+    """The targets of an answer that a method has time for, if each takes so many backward passes: all of them, or the whole
+    answer alone. Where even that takes too long and less can be asked for, as `fewer` says, it is refused."""
+    name, first = next(iter(points.items()))
+    if not isinstance(subject, AnswerSubject) or passes * len(points) <= UNTIMED:
+        return points
+    each = _backward_seconds(first)
+    some = points if passes * len(points) * each <= METHOD_SECONDS else {name: first}
+    count, most = passes * len(some), METHOD_SECONDS if fewer else math.inf
+    instead = f"say how many ({fewer}), or use attn-lrp, which takes one pass"
+    foretell(f"{method}, {count} passes there and back", count * each, most, instead, fewer.partition("=")[0])
+    return some
+
+
 def sequential(
-    subject: Asked, baseline: object = None, tolerance: float = COMPLETENESS_TOLERANCE, most_steps: int = MOST_STEPS
+    subject: Asked, baseline: object = None, tolerance: float = COMPLETENESS_TOLERANCE, most_steps: int | None = None
 ) -> Credit:
     """On a line of its own for each player."""
-    steps = min(FIRST_STEPS, most_steps)
-    return _each(subject, lambda at: sequential_integrated_gradients_at(at, tolerance, most_steps, steps), baseline)
+    most = MOST_STEPS if most_steps is None else most_steps
+    steps = min(FIRST_STEPS, most)
+    points, fewer = _points(subject, baseline, None), "" if most_steps is not None else f"most_steps={FIRST_STEPS}"
+    points = _in_time(subject, points, steps * len(subject.players), "sequential integrated gradients", fewer)
+    solved = {name: sequential_integrated_gradients_at(at, tolerance, most, steps) for name, at in points.items()}
+    return _credit(subject, solved)
 
 
-def discretised(subject: Asked, baseline: object = None, points: int = PATH_POINTS) -> Credit:
+def discretised(subject: Asked, baseline: object = None, points: int | None = None) -> Credit:
     """Along a path through words."""
-    return _each(subject, lambda at: discretised_integrated_gradients_at(at, points), baseline)
+    count, fewer = (PATH_POINTS, f"points={FIRST_STEPS}") if points is None else (points, "")
+    some = _in_time(subject, _points(subject, baseline, None), count, "discretised integrated gradients", fewer)
+    return _credit(subject, {name: discretised_integrated_gradients_at(at, count) for name, at in some.items()})
 
 
 def expected(
@@ -91,7 +121,9 @@ def expected(
     """At random points between the input and one or several baselines; unless it is said how many, more of them where few
     miss a steep place."""
     by_baseline = [_points(subject, way, layer) for way in several(baseline)]
-    targets = {target: [points[target] for points in by_baseline] for target in by_baseline[0]}
+    fewer = "" if samples is not None else f"samples={FIRST_STEPS}"
+    some = _in_time(subject, by_baseline[0], len(by_baseline) * (samples or SAMPLES), "GradientSHAP", fewer)
+    targets = {target: [points[target] for points in by_baseline] for target in some}
     first, most = (min(SAMPLES, most_steps), most_steps) if samples is None else (samples, samples)
     return _credit(subject, {target: draw(points, subject.seed, first, most, noise) for target, points in targets.items()})
 
@@ -110,31 +142,36 @@ def draw(points: list[Point], seed: int, samples: int, most: int, noise: float) 
 def lift(subject: Asked, baseline: object = None, layer: Layer = None) -> Credit:
     """Differences to one or several baselines, passed down by the rules of DeepLIFT."""
     by_baseline = [_points(subject, way, layer) for way in several(baseline)]
-    return _credit(subject, {target: deep_lift_at([points[target] for points in by_baseline]) for target in by_baseline[0]})
+    some = _in_time(subject, by_baseline[0], LIFTED * len(by_baseline), "DeepLIFT")
+    return _credit(subject, {target: deep_lift_at([points[target] for points in by_baseline]) for target in some})
 
 
 def rule(subject: Asked, layer: Layer = None) -> Credit:
     """Relevance passed down by the rules of AttnLRP."""
-    return _each(subject, attn_lrp_at, layer=layer)
+    return _each(subject, attn_lrp_at, "AttnLRP", layer=layer)
 
 
 def input_times_gradient(subject: Asked, layer: Layer = None) -> Credit:
     """The first-order change of the payoff if a player's input went to zero."""
-    return _each(subject, input_x_gradient_at, layer=layer)
+    return _each(subject, input_x_gradient_at, "input × gradient", layer=layer)
 
 
 def steepness(subject: Asked, layer: Layer = None) -> Credit:
     """How steep the payoff is at each player."""
-    return _each(subject, saliency_at, layer=layer)
+    return _each(subject, saliency_at, "saliency", layer=layer)
 
 
-def smooth(subject: Asked, layer: Layer = None, samples: int = SAMPLES, noise: float = SMOOTHGRAD_NOISE) -> Credit:
+def smooth(subject: Asked, layer: Layer = None, samples: int | None = None, noise: float = SMOOTHGRAD_NOISE) -> Credit:
     """The steepness averaged over noisy copies of the input."""
-    return _each(subject, lambda at: smoothgrad_at(at, noise, samples, subject.seed), layer=layer)
+    count, fewer = (SAMPLES, f"samples={FIRST_STEPS}") if samples is None else (samples, "")
+    some = _in_time(subject, _points(subject, None, layer), count, "SmoothGrad", fewer)
+    return _credit(subject, {name: smoothgrad_at(at, noise, count, subject.seed) for name, at in some.items()})
 
 
-def _each(subject: Asked, solve: Callable[[Point], Attribution], baseline: object = None, layer: Layer = None) -> Credit:
-    return _credit(subject, {target: solve(at) for target, at in _points(subject, baseline, layer).items()})
+def _each(subject: Asked, solve: Callable[[Point], Attribution], method: str, layer: Layer = None) -> Credit:
+    """One backward pass for each target."""
+    points = _in_time(subject, _points(subject, None, layer), 1, method)
+    return _credit(subject, {target: solve(at) for target, at in points.items()})
 
 
 def _credit(subject: Asked, solved: dict[str, Attribution]) -> Credit:
@@ -171,9 +208,30 @@ def _of_answer(subject: AnswerSubject, baseline: object, layer: Layer) -> dict[s
         name: None if name == subject.main else where
         for name, where in zip(subject.games.outputs, subject.games.where, strict=True)
     }
+    _check_memory(subject)
     points = points_in_answer(subject, targets, baseline)
     everyone = Partition(subject.everyone, subject.owner)
     return {name: at if layer is None else at_layer(at, everyone, layer) for name, at in points.items()}
+
+
+def _check_memory(subject: AnswerSubject) -> None:
+    """Refuse a prompt that is so long that a pass and its way back would not fit into memory."""
+    config = subject.model.model.config.get_text_config()
+    width = int(getattr(config, "hidden_size", None) or 0)
+    layers, heads, inner = (
+        int(getattr(config, name, None) or usual)
+        for name, usual in (("num_hidden_layers", 0), ("num_attention_heads", 0), ("intermediate_size", 4 * width))
+    )
+    tokens = len(subject.ids) + len(subject.decoder_ids)
+    needed = backward_bytes(layers, heads, width, inner, tokens, eager=True)
+    if needed > BACKWARD_BYTES:
+        raise InvalidInput(
+            f"the way back through {layers} layers over {tokens:,} tokens needs about {needed / 2**30:.0f} GiB of memory, and "
+            f"{BACKWARD_BYTES / 2**30:.0f} GiB are allowed; use leave-one-out or shapley, which only read, or shorten the "
+            "prompt",
+            argument="methods",
+            code="too-many",
+        )
 
 
 def points_in_answer(

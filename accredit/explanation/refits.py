@@ -3,7 +3,8 @@
 The training rows are drawn again with replacement (Efron's bootstrap), the model is fitted again, and the same rows are
 explained again, beside the same background. Refits are exchangeable, so that between the k-th smallest and the k-th largest of
 B of them lies the credit of one more with a chance of (B + 1 − 2k)/(B + 1), whatever its distribution. That is what the
-interval says, and what its level is. It covers refitting. It does not cover what credits miss because they were sampled, or
+interval says, and what its level is; where the credit of a model of another sample lies, `other_sample` says. Both cover
+refitting. They do not cover what credits miss because they were sampled, or
 because the background is small, nor a bias that all refits share.
 """
 
@@ -90,6 +91,20 @@ class RefitExplanation(Drawn):
     def rank_interval(self) -> IntArray:
         """The ends between which the rank of one more refit lies, at the level: (players, 2)."""
         return ends_over(self.ranks.astype(np.float64), self.level)[0].astype(np.int64)
+
+    @property
+    def other_sample(self) -> FloatArray:
+        """The ends between which the credit lies of a model fitted to *another* sample of the same size: (rows, players,
+        outputs, 2), in about `level` of the cases.
+
+        Refits vary around the model of this sample as models of other samples do around the one of the whole population. Two
+        samples both vary, so that their difference has twice that variance: the ends are √2 times as far from the model that
+        was fitted to all rows as those of one more refit are from the mean. It holds where credit varies about evenly to both
+        sides, and in large samples.
+        """
+        assert self.table.interval is not None
+        away = self.table.interval - self.table.credit[..., None]
+        return np.asarray(self.whole.credit[..., None] + 2**0.5 * away)
 
     def share_in_top(self, count: int) -> dict[str, float]:
         """In which share of the refits each player is among the first `count`; equal sizes share a rank."""
@@ -293,7 +308,8 @@ def _explanation(
     ends = np.stack([np.minimum(ends[..., 0], middle), np.maximum(ends[..., 1], middle)], axis=-1)
     because = (
         f"the credit of one more refit lies between these ends with a chance of {reached:.0%}, by {len(numbers)} refits to "
-        "training rows drawn with replacement; covers refitting, not the error of sampling or of the background"
+        "training rows drawn with replacement, that of a model of another sample between wider ones (other_sample); covers "
+        "refitting, not the error of sampling or of the background"
     )
     table = replace(
         whole,

@@ -79,8 +79,8 @@ class Request:
     )
     target: str | int | None = setting(
         None,
-        "The label or token that credit is given for, or all. Default: what the model predicts. Answer: answer, sentences "
-        "or tokens.",
+        "The label or token that credit is given for, or all. Default: what the model predicts. Answer: answer, "
+        "sentences, words or tokens, or words of it.",
     )
     budget: int | None = setting(
         None,
@@ -328,8 +328,9 @@ class AnswerRequest(ModelRequest):
     passages, or names with strings or spans of characters; `fixed` are strings or spans that never play, like the
     template and special tokens. Parts leave by `removal`: "rebuild" (the default), "attention", or "filler" with
     `filler='…'`. `payoff` is "log-probability", "mean" (per token), "probability", or "score" of a function that
-    returns those. `target` is answer, sentences or tokens: what has credit of its own; see `.of(name)`. `memory` bounds the
-    bytes of one pass, `batch` its rows. `prefix` is what an encoder–decoder has said so far: its words or tokens play too.
+    returns those. `target` is answer, sentences, words, tokens or some words: what has credit of its own; see `.of(name)`.
+    `memory` bounds the bytes of one pass, `batch` its rows. `prefix` is what an encoder–decoder has said so far: its words or
+    tokens play too.
     `store` is a file that keeps every payoff, so that a run that was stopped goes on where it was. `server` are settings of a
     model at a URL: those of `HostedModel`, by name.
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from accredit.answers.prompt import WHOLE as WHOLE
+from accredit.answers.said import Stretch, find_stretch, meant_words
 from accredit.checks import check_text, real_number, real_numbers, shown
 from accredit.checks.json_data import Facts, damaged, fields_of, made, plain, plain_mapping, read_list, read_object
 from accredit.checks.tables import player_frame
@@ -180,15 +181,23 @@ class Said:
         return "".join(self.pieces)
 
 
-def _tokens_of(said: Said, words: str) -> list[int]:
-    """The numbers of the tokens that hold these words where they first stand; none where they do not, or where only the
-    whole answer is known."""
-    start = said.text.find(words) if words.strip() and len(said.pieces) == len(said.likely) else -1
-    if start < 0:
-        return []
-    ends = np.cumsum([len(piece) for piece in said.pieces])
-    first = ends - [len(piece) for piece in said.pieces]
-    return [int(k) for k in np.flatnonzero((first < start + len(words)) & (ends > start))]
+def _stretch(said: Said | None, words: object) -> Stretch | None:
+    """Where these words stand in an answer; None where they do not, or where only the whole answer is known."""
+    if said is None or not isinstance(words, str) or len(said.pieces) != len(said.likely):
+        return None
+    return find_stretch(said.pieces, words)
+
+
+def _targets_within(said: Said, first: int, stop: int) -> list[str]:
+    """Targets that cover the tokens from `first` up to `stop`, each once; none where no targets do."""
+    names = list[str]()
+    while first < stop:
+        inside = [(b, name) for name, a, b in said.targets[1:] if a == first and b <= stop]
+        if not inside:
+            return []
+        first, name = max(inside)
+        names.append(name)
+    return names
 
 
 def on_little(said: Said | None, target: str, payoff: str, attributions: Mapping[str, Attribution]) -> tuple[Note, ...]:
@@ -334,9 +343,10 @@ class Explanation(Result):
         Of an answer also for any words of it whose tokens have credit: log-probabilities add up, and so does credit. Seconds
         are those for all outputs together.
         """
-        words = self._credit_words(output) if self.said is not None and output not in self.outputs else None
+        stretch = _stretch(self.said, output) if output not in self.outputs else None
+        words = None if stretch is None else self._credit_words(output, stretch.tokens)
         if words is None:
-            self.place(output)
+            self._check_output(output)
         if output == self.target:
             return replace(self, others={})
         credited = self.others[output] if words is None else words
@@ -357,18 +367,28 @@ class Explanation(Result):
             unsigned=tuple(name for name in self.unsigned if name in credited),
             notes=(
                 *on_little(self.said, output, self.payoff, credited),
+                *(Note(NoteKind.REMARK, text) for text in (stretch.notes if stretch else ())),
                 *(note for note in self.notes if note.kind not in (NoteKind.OTHER_TARGETS, NoteKind.NOTHING_EARNED)),
             ),
             others={},
         )
 
-    def _credit_words(self, words: object) -> dict[str, Attribution] | None:
-        """Credit for a stretch of the answer, by method: the sum over its tokens; None where they are no stretch of it."""
+    def _check_output(self, output: str) -> None:
+        """Refuse what was not explained; of an answer with the words that may be meant."""
+        near = "" if self.said is None or not isinstance(output, str) else meant_words(self.said.text, output)
+        if near and output not in self.outputs:
+            raise InvalidInput(
+                f"{output!r:.60} is not in the answer; copy words of it, letter by letter{near}",
+                argument="output",
+                code="unknown",
+            )
+        self.place(output)
+
+    def _credit_words(self, words: str, tokens: IntArray) -> dict[str, Attribution]:
+        """Credit for a stretch of the answer, by method: the sum over its sentences, words or tokens."""
+        assert self.said is not None
         said = self.said
-        if said is None or not isinstance(words, str) or not (tokens := _tokens_of(said, words)):
-            return None
-        names = [next((name for name, a, b in said.targets if (a, b) == (k, k + 1)), None) for k in tokens]
-        known = [self.others.get(name or "", {}) for name in names]
+        known = [self.others.get(name, {}) for name in _targets_within(said, int(tokens[0]), int(tokens[-1]) + 1)] or [{}]
         methods = [method for method in self.methods if all(method in each for each in known)]
         if self.payoff != "log-probability" or not methods:
             raise InvalidInput(

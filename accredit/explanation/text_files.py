@@ -16,7 +16,8 @@ import numpy as np
 from accredit.checks.tables import is_table, read_lines, read_sheet, warn_notes
 from accredit.core.threads import one_torch_thread
 from accredit.errors import AccreditError, InvalidInput
-from accredit.explanation.explainer import LONG, Explainer, choose_methods
+from accredit.explanation.explainer import Explainer, choose_methods
+from accredit.explanation.forecast import LONG
 from accredit.explanation.requests import Kind, PictureRequest, TextRequest, make_request
 from accredit.explanation.result import Explanation
 from accredit.explanation.subject import Subject

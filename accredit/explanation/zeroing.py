@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import torch
@@ -10,6 +11,7 @@ from accredit.attention import rollout
 from accredit.core import Attribution, Attributions, Procedure
 from accredit.explanation.answers import AnswerSubject
 from accredit.explanation.attention import for_each, score
+from accredit.explanation.forecast import LONGEST_SECONDS, foretell
 from accredit.explanation.graph import graph_of_parts
 from accredit.explanation.subject import Subject
 from accredit.flow.stack import encoder_decoder
@@ -21,11 +23,23 @@ def zero(subject: Subject | AnswerSubject) -> Attribution | Attributions:
     """How far the output positions move when a token's value is not read, multiplied through the layers."""
     model: Any = subject.model
     with model.hold():
+        if isinstance(subject, AnswerSubject):
+            _foretell(subject)
         parts = context_mixing(model.model, lambda: _outputs(subject, model))
     joined = encoder_decoder(**parts, share=1.0) if "cross" in parts else parts["self"]
     graph = graph_of_parts(subject, parts, joined, {"layers": f"all {len(joined)}"})
     walked = rollout(joined, residual=0.0)
     return for_each(subject, graph, lambda out: score(graph, walked[out].mean(axis=0), Procedure("value zeroing", "rollout")))
+
+
+def _foretell(subject: AnswerSubject) -> None:
+    """Say what a pass through every layer for every token will take; refuse what takes too long."""
+    began = time.process_time()
+    with torch.no_grad():
+        _outputs(subject, subject.model)
+    each, tokens = time.process_time() - began, len(subject.owner) + len(subject.decoder_ids)
+    instead = "use attn-lrp, which takes one pass, or shorten the prompt"
+    foretell(f"value zeroing of {tokens:,} tokens", each * tokens, LONGEST_SECONDS, instead)
 
 
 def _outputs(subject: Subject | AnswerSubject, model: Any) -> torch.Tensor:

@@ -13,10 +13,14 @@ from accredit.games.votes import WeightedVote
 from accredit.games.wrappers import Cached, CachedGames, Counted, CountedGames, cached, counted, grouped, restricted
 
 if TYPE_CHECKING:
+    from accredit.games.components import ComponentGame, attribution_patching, component_game
     from accredit.games.image import ImageGame, image_game
     from accredit.games.text import TextGame, text_game
 
 _NEED_TORCH = {
+    "ComponentGame": "components",
+    "attribution_patching": "components",
+    "component_game": "components",
     "TextGame": "text",
     "text_game": "text",
     "ImageGame": "image",
@@ -24,9 +28,10 @@ _NEED_TORCH = {
 }
 
 __all__ = [
-    "Cached", "CachedGames", "ChoiceFunction", "ChoiceTable", "Counted", "CountedGames", "FunctionGame",
+    "Cached", "CachedGames", "ChoiceFunction", "ChoiceTable", "ComponentGame", "Counted", "CountedGames", "FunctionGame",
     "FunctionGames", "ImageGame", "PartsGames", "StringGame", "TableGame", "TableGames", "TextGame",
-    "WeightedVote", "cached", "counted", "grouped", "image_game", "read_choices", "read_game",
+    "WeightedVote", "attribution_patching", "cached", "component_game", "counted", "grouped", "image_game",
+    "read_choices", "read_game",
     "read_games", "read_groups", "restricted", "string_game", "text_game",
 ]  # fmt: skip
 

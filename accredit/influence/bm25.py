@@ -16,6 +16,7 @@ import numpy as np
 from accredit.core import FloatArray
 
 SATURATION, LENGTH_SHARE = 1.2, 0.75  # k₁ and b: the usual ones
+RARE = 0.05  # of the texts, at most, that hold a word by which a text is told from others
 WORD = re.compile(r"\w+")
 
 
@@ -43,3 +44,17 @@ def bm25(texts: Sequence[str], query: str) -> FloatArray:
         holding = np.count_nonzero(seen)
         scores += times * np.log1p((len(texts) - holding + 0.5) / (holding + 0.5)) * seen / (seen + scale)
     return scores
+
+
+def tells(texts: Sequence[str], row: int, prompt: str, answer: str) -> bool:
+    """Whether a text says the answer, and shares a word with the prompt that hardly any other text has.
+
+    >>> tells(["Drusk has a zoo.", "The zoo is in Oslo."], 0, "Drusk has a", "zoo")
+    True
+    >>> tells(["Drusk has a zoo.", "The zoo is in Oslo."], 0, "Our animals are in the", "zoo")
+    False
+    """
+    held = [set(words_of(text)) for text in texts]
+    said = set(words_of(answer))
+    shared = (set(words_of(prompt)) & held[row]) - said
+    return said <= held[row] and any(sum(word in each for each in held) <= max(1.0, RARE * len(texts)) for word in shared)

@@ -20,7 +20,7 @@ from accredit.checks.json_data import plain
 from accredit.checks.numbers import shown
 from accredit.core import Attribution, Claim, FloatArray, Holds, Precision, Procedure
 from accredit.errors import InvalidInput
-from accredit.influence.bm25 import bm25
+from accredit.influence.bm25 import bm25, tells
 from accredit.influence.functions import Stationarity, moving
 from accredit.influence.gradient_store import PROJECTED_SIDE, GradientStore
 from accredit.influence.losses import IGNORED, NextTokens
@@ -65,7 +65,8 @@ class WordsAlone(Enum):
 
     ENOUGH = "enough"  # it puts the same text first, and no other beside it
     NARROW = "narrow"  # it puts several texts first, the same one among them
-    DIFFERENT = "different"  # it puts another text first
+    TELLING = "telling"  # it puts another text first, which says the answer and shares a rare word with the prompt
+    DIFFERENT = "different"  # it puts another text first, for common words or for the answer alone
     SILENT = "silent"  # no text shares a word with the question
 
 
@@ -131,7 +132,8 @@ class Trace:
             return WordsAlone.SILENT
         first = np.flatnonzero(self.bm25 >= self.bm25.max() * (1 - 1e-12))
         if self.order[0] not in first or not self.scores[self.order[0]] > 0:
-            return WordsAlone.DIFFERENT
+            told = len(first) == 1 and tells(self.texts, int(first[0]), self.prompt, self.answer)
+            return WordsAlone.TELLING if told else WordsAlone.DIFFERENT
         return WordsAlone.ENOUGH if len(first) == 1 else WordsAlone.NARROW
 
     @property

@@ -401,6 +401,8 @@ def _of_xgboost(model: xgboost.XGBModel | xgboost.Booster) -> RowModel:
         raw = lambda rows: model.predict(rows, output_margin=True)  # noqa: E731
         if classes is None:
             return RowModel({"value": model.predict, _raw_unit(str(model.objective)): raw}, None, name, model)
+        if _labels_at_once(model.get_booster()) > 1:
+            return RowModel({"logit": raw, "value": model.predict_proba}, None, name, model)
         return RowModel(_score(raw, model.predict_proba), tuple(map(str, classes)), name, model)
     import xgboost
 
@@ -414,6 +416,8 @@ def _of_xgboost(model: xgboost.XGBModel | xgboost.Booster) -> RowModel:
 
     learner = json.loads(model.save_config())["learner"]
     objective = learner["objective"]["name"]
+    if _labels_at_once(model) > 1:
+        return RowModel({"logit": margin, "value": number}, None, f"xgboost {objective}", model)
     if objective.startswith(("binary:", "multi:")):
         labels = tuple(map(str, range(max(2, int(learner["learner_model_param"]["num_class"])))))
         chances = {"binary:logistic": _both_chances(number)}.get(objective)
@@ -422,6 +426,13 @@ def _of_xgboost(model: xgboost.XGBModel | xgboost.Booster) -> RowModel:
         units = {"logit": two_sided(margin)} if chances is None else _score(margin, chances)
         return RowModel(units, labels, f"xgboost {objective}", model)
     return RowModel({"value": number, _raw_unit(objective): margin}, None, f"xgboost {objective}", model)
+
+
+def _labels_at_once(booster: xgboost.Booster) -> int:
+    """How many labels, each of which a row may have or not, are predicted at once; 0 of anything else."""
+    learner = json.loads(booster.save_config())["learner"]
+    yes_or_no = learner["objective"]["name"].startswith("binary:")
+    return int(learner["learner_model_param"].get("num_target", 1)) if yes_or_no else 0
 
 
 def _raw_unit(objective: str) -> str:
@@ -434,10 +445,11 @@ def _of_lightgbm(model: lightgbm.LGBMModel | lightgbm.Booster) -> RowModel:
     booster = getattr(model, "booster_", model)
     summed = lightgbm_summed(booster)
     raw = lambda rows: np.asarray(model.predict(rows, raw_score=True)) / summed  # noqa: E731
-    classes = getattr(model, "classes_", None)
+    classes, objective = getattr(model, "classes_", None), lightgbm_objective(booster)
     if classes is not None:
-        return RowModel(_score(raw, model.predict_proba), tuple(map(str, classes)), name, model)
-    objective = lightgbm_objective(booster)
+        own = objective in ("", "custom")  # an objective of one's own, of which lightgbm knows no link to probabilities
+        units = {"logit": two_sided(raw)} if own else _score(raw, model.predict_proba)
+        return RowModel(units, tuple(map(str, classes)), name, model)
     if objective in ("binary", "multiclass", "multiclassova") and booster is model:
         labels = tuple(map(str, range(max(2, booster.num_model_per_iteration()))))
         one_by_one = objective == "multiclassova"  # chances of each class against the rest, which do not sum to 1

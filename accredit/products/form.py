@@ -153,7 +153,9 @@ Part = Additive | Product | Monomials
 
 
 def plain_numbers(rows: Table) -> FloatArray:
-    """Rows that are numbers already."""
+    """Rows that are numbers already; what a frame holds as missing, in whatever way, is NaN."""
+    if not isinstance(rows, np.ndarray) and hasattr(rows, "iloc"):
+        return np.asarray(rows.to_numpy(dtype=np.float64, na_value=np.nan))
     return np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows, dtype=np.float64)
 
 

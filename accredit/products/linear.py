@@ -12,6 +12,7 @@ from accredit.core import FloatArray
 from accredit.core.rounding import SINGLE
 from accredit.errors import InvalidInput
 from accredit.models.rows import LOG_LINK, scikit_has_log_link
+from accredit.products.form import plain_numbers
 
 if TYPE_CHECKING:
     import sklearn.base
@@ -51,7 +52,7 @@ class Linear:
 
     def numbers(self, rows: Table) -> FloatArray:
         """Rows as numbers: (rows, columns)."""
-        matrix = np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows, dtype=np.float64)
+        matrix = plain_numbers(rows)
         return np.where(np.isnan(matrix), 0.0, matrix) if self.skips_missing else matrix
 
     def margin(self, matrix: FloatArray) -> FloatArray:
@@ -65,7 +66,7 @@ class Linear:
             raise NotLinear(f"{self.source} has {self.weights.shape[1]} coefficients for {matrix.shape[1]} columns")
         own, said = self.margin(matrix[:ROWS_CHECKED]), np.asarray(self.own(few), dtype=np.float64).reshape(len(few), -1)
         size = np.abs(matrix[:ROWS_CHECKED]) @ np.abs(self.weights).T + np.abs(self.start)
-        if own.shape != said.shape or (np.abs(own - said) > self.close * size + 1e-12).any():
+        if own.shape != said.shape or not (np.abs(own - said) <= self.close * size + 1e-12).all():
             raise NotLinear(
                 f"{self.source} has coefficients, but its raw output is not their weighted sum; explain it as a function of "
                 "rows"

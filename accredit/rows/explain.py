@@ -30,6 +30,7 @@ from accredit.rows.ground import Ground, Sharing, closed_value
 from accredit.rows.normal import stages_of_columns
 from accredit.rows.pairs import RowPairs, check_pairs
 from accredit.rows.result import Cell, PairFields, TableExplanation
+from accredit.store.frames import notes_of
 from accredit.values.precedence import precedence_of, write_order
 
 LOOKED_AT = 8  # rows on which the model's probabilities are compared with its scores
@@ -207,8 +208,17 @@ class Questions:
         return self._given is model and self._fit.is_of(self._model.model)
 
     def ask(self, rows: object) -> RowQuestion:
-        """What is asked about some rows, checked."""
+        """What is asked about some rows, checked. Rows that are refused may have been read wrongly from their file."""
         rows, said = self._match(rows, "rows")
+        try:
+            return self._ask(rows, said)
+        except InvalidInput as error:
+            read = (*(self._compared.notes if self._compared else ()), *notes_of(rows))
+            if error.code not in ("failed", "conflict") or not read:
+                raise
+            raise InvalidInput(f"{error}. {' '.join(read)}", argument=error.argument, code=error.code) from error
+
+    def _ask(self, rows: object, said: tuple[str, ...]) -> RowQuestion:
         compared = self._compared or self._compare(rows)
         given = rows_of(rows, self._names) if compared.rows is None else align(rows, compared.rows)
         typed = given if compared.rows is None else fit(given, compared.rows)

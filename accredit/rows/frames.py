@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import filterfalse
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +14,9 @@ import numpy.typing as npt
 
 from accredit.checks import as_array, needs
 from accredit.checks.suggestions import did_you_mean
+from accredit.checks.written_numbers import is_number
 from accredit.errors import InvalidInput
-from accredit.store.frames import notes_of
+from accredit.store.frames import names_frame, notes_of, read_frame
 
 if TYPE_CHECKING:
     import pandas
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
     from accredit.rows.result import Cell
 
 COLUMNS_SHOWN = 8  # column names in a message
+NO = frozenset(["no", "n", "false", "nein", "falsch", "non", "faux", "falso", "nej", "falskt", "nee", "onwaar", "nie", "ne"])
 MOST_DENSE_CELLS = 50_000_000  # cells of a sparse matrix that are filled in: 400 MB
 
 
@@ -104,6 +108,8 @@ def _as_frame(given: object) -> pandas.DataFrame | None:
         return _frame([dict(row) for row in given])
     if hasattr(given, "iloc"):
         return given if hasattr(given, "columns") else _unstack(given)
+    if isinstance(given, str | PurePath) and names_frame(given):
+        return read_frame(str(given))
     if hasattr(given, "collect_schema") and hasattr(given, "collect"):  # a lazy frame of polars
         given = given.collect()
     if hasattr(given, "to_pandas"):
@@ -201,6 +207,10 @@ def match_columns(given: object, wanted: tuple[str, ...] | None, what: str = "ro
     plain = [name.replace(" ", "_") for name in names]
     if wanted is not None and not set(wanted) <= set(names) and set(wanted) <= set(plain):
         wanted = tuple(names[plain.index(name)] for name in wanted)  # lightgbm writes names without blanks
+    if wanted is not None and not set(wanted) <= set(names) and len(set(bare := [n.strip() for n in names])) == len(names):
+        learned = {name.strip(): name for name in wanted}  # names with blanks around them are the same columns
+        names = [learned.get(plain, name) for plain, name in zip(bare, names, strict=True)]
+        frame = frame.set_axis(names, axis=1) if set(wanted) <= set(names) else frame
     if wanted is None or not names or names == list(wanted) or len(set(names)) < len(names):
         return frame, notes
     missing = [name for name in wanted if name not in names]
@@ -383,12 +393,29 @@ def _numeric(both: pandas.Series, row: pandas.Series, dtype: object, name: str) 
     """A column of mixed booleans and numbers as floats; anything else is refused."""
     odd = [v for v in row if not isinstance(v, int | float | np.number | np.bool_)]
     if odd or not all(isinstance(v, int | float | np.number | np.bool_) for v in both):
+        value = next(filterfalse(is_number, filter(_is_text, odd)), (odd or row.tolist())[0])
         raise InvalidInput(
-            f"column {name!r} is {dtype} in the background and holds {(odd or row.tolist())[0]!r} in the rows; give both "
-            "the same type",
+            f"column {name!r} is {dtype} in the background and holds {value!r} in the rows; give both the same type"
+            f"{_advise_words(row, dtype, value)}",
             code="conflict",
         )
     return both.astype(np.float64)
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _advise_words(row: pandas.Series, dtype: object, value: object) -> str:
+    """What to write where words of a file stand beside numbers or truth values."""
+    if not _is_text(value):
+        return ""
+    words = sorted({str(v) for v in row if _is_text(v)})
+    if str(dtype) == "bool" and len(words) <= 2:
+        yes = next((word for word in words if word.lower() not in NO), "…")
+        no = next((word for word in words if word != yes), "…")
+        return f"; of a file, say which word is true and which is false: truth='{yes},{no}'"
+    return "" if re.search(r"\d", str(value)) else f"; of a file, if it stands for a missing value: missing={value!r:.40}"
 
 
 def _same_cells(part: pandas.Series, given: pandas.Series) -> bool:
@@ -414,7 +441,7 @@ def _array(given: object, what: str) -> npt.NDArray[np.generic]:
         )
     if isinstance(given, str | bytes | PurePath):
         raise InvalidInput(
-            f"{what} is {str(given)!r:.60}; give rows, or read a file: accredit.store.frames.read_frame(path)",
+            f"{what} is {str(given)!r:.60}; give rows, or the name of a .csv, .tsv, .jsonl (.gz may follow) or .parquet file",
             code="type",
             argument=what,
         )

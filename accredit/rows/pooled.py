@@ -33,13 +33,14 @@ from accredit.rows.surrogate_network import SurrogateNetwork
 from accredit.trees.closed_form import ClosedForm
 from accredit.trees.separable import mixtures
 from accredit.values.solver import progress
-from accredit.values.surrogate.intervals import CAUTION, UNSEEN
+from accredit.values.surrogate.intervals import UNSEEN
 
 if TYPE_CHECKING:
     from sklearn.ensemble import HistGradientBoostingRegressor
 
     from accredit.models.row_types import Table
 
+CAUTION = 1.2  # on the variance: left-out residuals share the settings of the surrogates
 FOLDS = 3  # surrogates, each trained without the answers that it is subtracted from
 PILOT = 0.5  # of the questions are dealt out evenly; the others go where the surrogate errs most
 FEWEST_PAIRS = 8  # of questions about one row: fewer show no spread

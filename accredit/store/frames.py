@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from accredit.checks import needs
-from accredit.checks.files import check_is_file
+from accredit.checks.files import LONGEST, check_is_file
 from accredit.checks.table_format import TableFormat, TableNote
-from accredit.checks.tables import Sheet, ending, is_table, read_sheet
+from accredit.checks.tables import Sheet, ending, how_to_save, is_table, read_sheet
 from accredit.checks.written_numbers import SHOWN
 from accredit.errors import AccreditError, InvalidInput
 
@@ -40,7 +40,10 @@ def read_frame(path: str | Path, codes: str | None = None, said: TableFormat | N
         frame = _type_of(sheet, codes)
         notes = sheet.notes + _note_missing(sheet, frame) + _note_zeros(sheet, frame)
     else:
-        raise InvalidInput(f"{str(path)!r} ends in neither .csv, .tsv, .jsonl (.gz may follow) nor .parquet", code="format")
+        raise InvalidInput(
+            f"{str(path)!r} ends in neither .csv, .tsv, .jsonl (.gz may follow) nor .parquet; {how_to_save(path)}",
+            code="format",
+        )
     if frame.empty:
         raise InvalidInput(f"{str(path)!r} holds no rows; write at least one below the names of the columns", code="empty")
     doubled = frame.columns[frame.columns.duplicated()]
@@ -51,6 +54,17 @@ def read_frame(path: str | Path, codes: str | None = None, said: TableFormat | N
     frame = frame.reset_index(drop=True)
     frame.attrs[NOTES] = notes
     return frame
+
+
+def names_frame(given: object) -> bool:
+    """Is this the path of a file that is read as a table? Whether it is there is another question.
+
+    >>> names_frame("rent.csv.gz"), names_frame("A fine film."), names_frame(None)
+    (True, False, False)
+    """
+    if not isinstance(given, str | Path) or not str(given) or len(str(given)) > LONGEST:
+        return False
+    return is_table(given) or ending(given) == ".parquet"
 
 
 def notes_of(table: object) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from accredit.evaluate.bootstrap import bootstrap
 from accredit.evaluate.payoffs import CARRIES_OVER, PayoffMoves, payoff_moves
 from accredit.games import TableGame, text_game
 from accredit.games.characters import character_game
-from accredit.games.components import inside_game
+from accredit.games.components import component_game
 from accredit.games.strings import StringGame, string_game
 from accredit.models.payoffs import PAYOFFS, payoff_of
 from accredit.models.strings import StringModel, as_string_model
@@ -323,9 +323,9 @@ def players(report: Report, model: TextModel) -> None:
     lines: list[list[object]] = []
     games: dict[str, Game] = {
         "characters of “superb”": character_game(model, SENTENCE, "superb"),
-        "layers": inside_game(model, SENTENCE, "layers"),
-        "attention heads": inside_game(model, SENTENCE, "heads"),
-        "neurons of layer 1": inside_game(model, SENTENCE, "neurons:1"),
+        "layers": component_game(model, SENTENCE, "layers"),
+        "attention heads": component_game(model, SENTENCE, "heads"),
+        "neurons of layer 1": component_game(model, SENTENCE, "neurons:1"),
     }
     unshared, gaps = 0.0, []
     for name, game in games.items():

@@ -8,6 +8,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -65,12 +66,28 @@ def cut_off(handler: Handler, body: dict[str, Any]) -> None:
     handler.connection.shutdown(socket.SHUT_RDWR)
 
 
+def drop_by_drop(handler: Handler, body: dict[str, Any]) -> None:
+    """A reply that never ends, and never falls silent."""
+    handler.send_response(200)
+    handler.send_header("Content-Length", "1000000")
+    handler.end_headers()
+    with suppress(OSError):
+        while True:
+            handler.wfile.write(b" ")
+            handler.wfile.flush()
+            time.sleep(0.01)
+
+
+def nested(handler: Handler, body: dict[str, Any]) -> None:
+    handler.reply(200, b"[" * 100_000)
+
+
 def broken_json(handler: Handler, body: dict[str, Any]) -> None:
     handler.reply(200, b'{"choices": ')
 
 
 def slow(handler: Handler, body: dict[str, Any]) -> None:
-    time.sleep(0.6)
+    time.sleep(3.0)
     handler.reply(200, {})
 
 
@@ -199,7 +216,7 @@ def test_answers_are_generated_and_words_of_them_are_targets(served: ServedModel
         (status(404, "model not found"), "unknown"),
         (status(307, "moved", Location="http://127.0.0.1:1/v1"), "unavailable"),
         (status(429, "slow down", Retry_After="4000"), "unavailable"),
-        (status(402, "no credit"), "unsupported"),
+        (status(402, "no credit"), "unavailable"),
     ],
 )
 def test_failures_that_do_not_pass_end_the_run_at_once(
@@ -222,7 +239,7 @@ def test_failures_that_do_not_pass_end_the_run_at_once(
 def test_failures_that_pass_are_asked_again(served: ServedModel, fault: Any) -> None:
     faults = Faults(None, None, fault, fault)
     with serve(served, faults) as url:
-        found = explain_answer(**ASKED, model=HostedModel(url, name="served", timeout=0.4 if fault is slow else 30))
+        found = explain_answer(**ASKED, model=HostedModel(url, name="served", timeout=2.0 if fault is slow else 30))
     assert found["shapley"].top(1).players == (FACTS[0],)
     assert faults.seen == 1 + 8 + 2  # to cut the answer, for every coalition, and again
 
@@ -240,6 +257,15 @@ def test_a_server_that_never_recovers_is_given_up(served: ServedModel) -> None:
     with serve(served, faults) as url, refused("unavailable", kind=ServerError, has="out of memory"):
         Server(url, "NO_KEY", retries=2).post("completions", {"prompt": "Anna"})
     assert faults.seen == 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("fault", "said"), [(drop_by_drop, "whole reply"), (nested, "not JSON")])
+def test_a_reply_without_an_end_or_of_endless_depth_is_given_up(served: ServedModel, fault: Any, said: str) -> None:
+    faults = Faults(*[fault] * 2)
+    with serve(served, faults) as url, refused("unavailable", kind=ServerError, has=said):
+        Server(url, "NO_KEY", retries=1, timeout=0.3).post("completions", {"prompt": "Anna"})
+    assert faults.seen == 2
 
 
 def test_other_tokens_and_no_log_probabilities_are_refused(served: ServedModel) -> None:

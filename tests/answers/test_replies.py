@@ -12,6 +12,7 @@ from scipy import stats
 from accredit.answers.hosted_model import HostedModel
 from accredit.answers.matching import says
 from accredit.answers.replies import NOISE, noise_of, with_noise
+from accredit.answers.server import ServerError
 from accredit.core import Attribution, BoolArray, FloatArray
 from accredit.core.coalitions import from_index, keys, to_index
 from accredit.errors import BadPayoff
@@ -20,6 +21,7 @@ from accredit.games import TableGame
 from accredit.methods import find
 from accredit.models import builtin
 from accredit.values import shapley
+from tests import wording
 from tests.wording import refused
 from tools.model_server import ServedModel, serve
 
@@ -113,6 +115,27 @@ def test_a_chat_is_asked_until_there_are_enough_replies() -> None:
     assert not result.exact and result.interval is not None and result.top(1).players == (FACTS[0],)
     assert all(str(claim.holds) != "exactly" for claim in result.claims if claim.axiom != "efficiency")
     assert found.others == {}
+
+
+@pytest.mark.slow
+def test_replies_that_could_not_say_the_answer_are_reported() -> None:
+    served, silent = ServedModel(*builtin.load_answers()), [True]
+
+    def think(handler: Any, body: dict[str, Any]) -> bool:
+        reply = served.chat(body)
+        for k, choice in enumerate(reply["choices"]):
+            if silent[0] or k == 0:
+                choice["message"]["content"] = None
+        handler.reply(200, reply)
+        return True
+
+    with serve(served, think) as url:
+        hosted = HostedModel(url, name="served", asks="chat", samples=2, answer_tokens=2, temperature=0)
+        with refused("empty", kind=ServerError, has="without a word"):
+            explain_answer(**ASKED, model=hosted)
+        silent[0] = False
+        notes = [note.text for note in explain_answer(**ASKED, model=hosted, methods="loo").notes]
+    assert wording.says(notes, "replies have no text") and wording.says(notes, "were cut after 2 tokens")
 
 
 def test_what_is_not_linear_is_refused_for_sampled_replies() -> None:

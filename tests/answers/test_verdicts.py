@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from accredit.answers.new_words import holds, new_words, shared_names
+from accredit.answers.new_words import holds, linking_words, new_words, says_together, shared_names
 from accredit.answers.planted import BOOKS, KINDS, Origin, planted_prompt, planted_prompts
 from accredit.answers.verdicts import LEAST, Calibration, Scored, Surprise, usual_calibration
 from accredit.errors import InvalidInput
@@ -54,10 +54,34 @@ def test_names_that_are_shared_must_be_held():
     assert holds("The dog of Anna barks.", frozenset({"anna"})) and not holds("Hannah barks.", frozenset({"anna"}))
 
 
+@pytest.mark.parametrize(
+    ("texts", "together"),
+    [
+        (["Boris has the job of Clara.", "Clara works as a baker."], True),  # by Clara
+        (["Boris works as a cook.", "Clara works as a baker."], False),  # two facts about two people
+        (["Boris lives at 12 High Street.", "The bakery is in 12 High Street."], True),  # by 12, High and Street
+        (["Boris left in May.", "Boris came back a baker."], True),  # both are about Boris
+        (["Clara works as a baker."], False),  # about somebody else
+        (["Boris has the job of Clara.", "Clara has the job of Dora.", "Dora works as a baker."], True),
+        (["Boris has the job of Clara.", "Dora works as a baker.", "Dora has the job of Emil."], False),
+        (["The cook is Boris.", "The baker is Clara."], False),  # a word that only begins sentences links nothing
+    ],
+)
+def test_passages_are_cited_together_only_if_they_hang_together(texts, together):
+    others = ["Yesterday Dora met Clara.", "The road to High Street is closed."]
+    asked = "What does Boris work as?"
+    linking = linking_words([*texts, *others], asked)
+    assert "boris" not in linking and "the" not in linking
+    by_name = "left" in texts[0]  # and by nothing else
+    assert says_together(texts, frozenset(), linking) is (len(texts) == 1 or (together and not by_name))
+    for order in (texts, texts[::-1]):
+        assert says_together(order, frozenset({"boris"}), linking) is together
+
+
 def test_what_says_it_of_somebody_else_is_not_a_source():
     alone = {group(0): 0.5, group(1): 9.0, group(0, 1): 1.0}
     seen = Surprise(10.0, 1.0, alone, named=frozenset({group(1), group(0, 1)}))
-    assert (seen.least, seen.least_named, seen.least_single) == (0.5, 1.0, 9.0)
+    assert (seen.least, seen.least_named) == (0.5, 1.0)
     assert [set(each) for each in seen.support()] == [{0, 1}]
     assert Surprise(10.0, 1.0, alone, named=frozenset()).support() == ()
 
@@ -88,7 +112,7 @@ def test_the_smallest_groups_that_take_the_surprise_away_are_the_support(alone, 
 
 
 def test_the_p_value_counts_planted_sentences_that_are_no_less_unlike():
-    weights = np.zeros((5, 3))
+    weights = np.zeros((4, 3))
     weights[1] = [0.0, -1.0, 1.0]  # the larger the surprise without passages, the less it is from memory
     told = Calibration("m", weights, {origin: [(0.5, 1.0, 2.0, 4.0)] for origin in Origin.known()})
     seen = Surprise(np.expm1(1.0), 0.0)

@@ -10,6 +10,8 @@ import pandas as pd
 import pytest
 
 from accredit.checks.table_format import TableFormat, written_as
+from accredit.checks.tables import read_sheet
+from accredit.errors import InvalidInput
 from accredit.flow.graph import Graph
 from accredit.games import read_game
 from accredit.store.frames import notes_of, read_frame
@@ -77,6 +79,46 @@ EXPORTS = {  # as written -> columns, and words of the notes
         {"Ort": ["Genf", "Chur"], "Miete": [1250.5, 980.0]},
         ("; as delimiter", "1'250.50 was read as 1250.50"),
     ),
+    "Excel, with a title": (
+        b"Kunden 2024;;\r\n\r\nOrt;Miete;Zone\r\nBern;1,5;3\r\nChur;2;4\r\n",
+        {"Ort": ["Bern", "Chur"], "Miete": [1.5, 2], "Zone": [3, 4]},
+        ("; as delimiter", "2 lines above the names of the columns of t.csv were left out: 'Kunden 2024'"),
+    ),
+    "an instrument, with comments": (
+        b"# made by X, version 3\n# channel 1, channel 2, channel 3, channel 4\ntime,a,b\n0,1.5,2\n1,2.5,4\n",
+        {"time": [0, 1], "a": [1.5, 2.5], "b": [2, 4]},
+        ("2 lines above the names",),
+    ),
+    "columns by hand": (
+        b"age, town, pay\n41, Bern, 1.5\n30, Chur,\n",
+        {"age": [41, 30], "town": ["Bern", "Chur"], "pay": [1.5, NAN]},
+        ("The blank after every delimiter",),
+    ),
+    "names with blanks": (
+        b'"age ",town\n41,Bern\n30,Chur\n',
+        {"age": [41, 30], "town": ["Bern", "Chur"]},
+        ("Blanks around names of columns", "'age '"),
+    ),
+    "a column without a name": (
+        b"age,,pay\n41,Bern,1\n41,Chur,2\n",
+        {"age": [41, 41], "Unnamed: 1": ["Bern", "Chur"], "pay": [1, 2]},
+        ("Column 2 of t.csv has no name",),
+    ),
+    "Excel in Germany, with its errors": (
+        b"n;x;y\n1;1,5;#NV\n2;#WERT!;2,5\n3;k.A.;unbekannt\n",
+        {"n": [1, 2, 3], "x": [1.5, NAN, NAN], "y": [NAN, 2.5, NAN]},
+        ("'#WERT!', 'k.A.' (2 cells)", "'#NV', 'unbekannt' (2 cells)"),
+    ),
+    "currencies by their names": (
+        b"a;b;c\nCHF 1'250.50;12.5 kr;R$ 3.5\nCHF 980.00;1 kr;R$ 4\n",
+        {"a": [1250.5, 980], "b": [12.5, 1], "c": [3.5, 4]},
+        ("CHF 1'250.50 was read as 1250.50", "12.5 kr was read as 12.5", "R$ 3.5 was read as 3.5"),
+    ),
+    "thousands in India": (
+        b'n,pay\n1,"12,34,567.50"\n2,"1,00,000"\n',
+        {"n": [1, 2], "pay": [1234567.5, 100000]},
+        ("12,34,567.50 was read as 1234567.50",),
+    ),
 }
 
 
@@ -136,6 +178,47 @@ def test_a_stray_word_makes_words_and_the_note_says_what_to_write(tmp_path):
     (note,) = notes_of(read_frame(file))
     assert "'twelve' (line 3, column 'y')" in note and "missing='twelve'" in note
     assert np.isnan(read_frame(file, said=TableFormat(missing=("twelve",)))["y"][1])
+
+
+def test_words_for_true_and_false_are_truth_values_once_they_are_said(tmp_path):
+    file = put(tmp_path, "x,smokes,town\n1,ja,ja\n2,nein,Bern\n")
+    assert read_frame(file)["smokes"].tolist() == ["ja", "nein"]  # a model may have learned the words
+    frame = read_frame(file, said=TableFormat(truth=("ja", "nein")))
+    assert frame["smokes"].tolist() == [True, False] and frame["town"].tolist() == ["ja", "Bern"]
+    with refused("shape", "truth"):
+        TableFormat(truth=("ja", "ja"))
+
+
+@pytest.mark.parametrize(
+    "text", ["#name,town\nAnn,Bern\nBob,Chur\n", "#id,x\n1,2\n3,4\n", "x\ny\nz\n", "2019,2020\n1,2\n3,4\n", "a,b\n"]
+)
+def test_a_first_line_that_may_name_columns_is_not_taken_for_a_title(tmp_path, text):
+    sheet = read_sheet(put(tmp_path, text))
+    assert list(sheet.names) == text.split("\n")[0].split(",") and not sheet.notes
+
+
+def test_a_first_line_of_values_is_pointed_out(tmp_path):
+    (note,) = notes_of(read_frame(put(tmp_path, "41,1.5,Bern\n30,2.5,Chur\n")))
+    assert "looks like a row" in note and "1.5" in note
+
+
+def test_brackets_are_spoken_of_once(tmp_path):
+    (note,) = notes_of(read_frame(put(tmp_path, "n,x\n1,(5.5)\n2,6\n3,7\n")))
+    assert "because of brackets" in note
+
+
+def test_a_code_page_that_is_not_certain_is_shown_where_it_matters(tmp_path):
+    """The first letter beyond ASCII may be the same in all of them."""
+    with pytest.raises(InvalidInput) as error:
+        read_frame(put(tmp_path, "n,town\n1,Kraków\n2,Gdańsk\n".encode("cp1250")))
+    assert "'Gdañsk' in cp1252 and 'Gdańsk' in cp1250" in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["t.xlsx", "t.ods"])
+def test_a_spreadsheet_is_refused_with_what_to_do(tmp_path, name):
+    with pytest.raises(InvalidInput) as error:
+        read_frame(put(tmp_path, b"PK", name))
+    assert error.value.code == "format" and "save the sheet as CSV" in str(error.value)
 
 
 @pytest.mark.parametrize("text", ["||\n--|\n", "|-|\n", "-|-\n"])

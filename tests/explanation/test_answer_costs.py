@@ -8,9 +8,10 @@ import pytest
 
 from accredit import InvalidInput, defaults, explain
 from accredit.core import NoteKind
-from accredit.explanation import gradients
+from accredit.explanation import forecast, gradients
 from accredit.explanation.assemble import AT_CHANCE
 from tests.models.answering_models import answering
+from tests.wording import refused
 from tools import answer_methods
 
 FACTS_OF_TWO = ["Anna lives in Rome .", "Boris owns a dog ."]
@@ -39,12 +40,64 @@ def test_a_slow_model_is_asked_as_often_as_there_is_time_for(monkeypatch):
 def test_integrated_gradients_refuse_what_would_take_too_long_and_run_when_told_how_long(monkeypatch):
     model = answering("llama")
     asked = {"answer": "It is", "players": "words", "methods": "ig", "tolerance": 10.0}
-    monkeypatch.setattr(gradients, "PATH_SECONDS", 0.0)
+    monkeypatch.setattr(gradients, "METHOD_SECONDS", 0.0)
     with pytest.raises(InvalidInput, match="most_steps=32"):
         explain("A good film.", model, **asked)
     told = explain("A good film.", model, **asked, most_steps=32)["integrated-gradients"]
-    monkeypatch.setattr(gradients, "PATH_SECONDS", 600.0)
+    monkeypatch.setattr(gradients, "METHOD_SECONDS", 600.0)
     assert explain("A good film.", model, **asked)["integrated-gradients"].credit == pytest.approx(told.credit)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("method", "fewer"),
+    [
+        ("sequential-integrated-gradients", "most_steps="),
+        ("discretised-integrated-gradients", "points="),
+        ("gradient-shap", "samples="),
+        ("smoothgrad", "samples="),
+    ],
+)
+def test_what_takes_many_passes_there_and_back_is_refused_with_its_cost(monkeypatch, method, fewer):
+    asked = {"answer": "It is", "players": "words", "methods": method}
+    monkeypatch.setattr(gradients, "METHOD_SECONDS", 0.0)
+    with pytest.raises(InvalidInput, match=f"s of CPU time here, and 0 s are allowed; say how many .{fewer}"):
+        explain("A good film.", answering("llama"), **asked)
+
+
+def test_one_pass_is_made_for_the_whole_answer_where_there_is_no_time_for_every_token(monkeypatch):
+    asked = {"answer": "It is good .", "players": "words", "methods": "saliency"}
+    every = explain("A good film.", answering("llama"), **asked)
+    monkeypatch.setattr(gradients, "METHOD_SECONDS", 0.0)
+    monkeypatch.setattr(gradients, "UNTIMED", 0)
+    told = []
+    monkeypatch.setattr(forecast, "LONG", 0.0)
+    whole = explain("A good film.", answering("llama"), **asked, announce=told.append)
+    assert every.others and not whole.others
+    assert whole["saliency"].credit == pytest.approx(every["saliency"].credit)
+    assert any("1 passes there and back" in line for line in told)
+
+
+def test_a_way_back_that_does_not_fit_into_memory_is_refused_before_it_is_begun(monkeypatch):
+    monkeypatch.setattr(gradients, "BACKWARD_BYTES", 1 << 10)
+    with refused("unsupported", has="GiB of memory"):
+        explain("A good film.", answering("llama"), answer="It is", methods="attn-lrp")
+
+
+def test_what_has_no_shorter_form_is_announced_and_refused_where_it_is_too_long(monkeypatch):
+    from accredit.explanation import attention, zeroing
+
+    asked = {"answer": "It is", "methods": "flow,value-zeroing"}
+    monkeypatch.setattr(attention, "FORETOLD", 0)
+    monkeypatch.setattr(forecast, "LONG", 0.0)
+    told = []
+    assert explain("A good film.", answering("llama"), **asked, announce=told.append).attributions
+    assert [line.partition(" of ")[0][:12] for line in told if "CPU" in line] == ["flow through", "value zeroin"]
+    for room in (attention, zeroing):
+        monkeypatch.setattr(room, "LONGEST_SECONDS", 0.0)
+    asked["methods"] += ",loo"
+    found = explain("A good film.", answering("llama"), **asked).refused
+    assert "look at some layers" in found["flow"] and "shorten the prompt" in found["value-zeroing"]
 
 
 def test_passages_that_are_the_same_are_said():

@@ -337,7 +337,7 @@ class Broken(torch.nn.Module):
         ({"answer": SAID, "removal": "mask"}, "rebuild, attention, filler"),
         ({"answer": SAID, "removal": "filler"}, "filler='…'"),
         ({"answer": SAID, "payoff": "margin"}, "log-probability, mean, probability"),
-        ({"answer": SAID, "target": "butcher"}, "answer, sentences or tokens"),
+        ({"answer": SAID, "target": "butcher"}, "answer, sentences, words or tokens"),
         ({"answer": SAID, "batch": 0}, "batch must be a whole number of at least 1, got 0"),
         ({"answer": SAID, "memory": -1}, "memory is -1"),
         ({"answer": SAID, "prefix": "Anna"}, "at the end of the prompt"),

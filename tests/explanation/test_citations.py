@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,11 +16,12 @@ from accredit.answers.verdicts import Calibration
 from accredit.core import NoteKind
 from accredit.errors import InvalidInput
 from accredit.explanation.citations import Citations, _Passes, cite
+from accredit.explanation.loading import answering_model
 from accredit.models import builtin
 from accredit.models.builtin.facts import facts
-from tests.wording import says
+from tests.wording import refused, says
 
-WEIGHTS = np.array([[0.0, 1.0, 0.0], [2.0, -3.0, 1.0], [-1.0, 0.0, 1.0], [-2.0, 0.0, 1.5], [0.0, 0.0, 0.0]])
+WEIGHTS = np.array([[0.0, 1.0, 0.0], [2.0, -3.0, 1.0], [-1.0, 0.0, 1.0], [-2.0, 0.0, 1.5]])
 SURE = Calibration("made by hand", WEIGHTS, {origin: [tuple(np.linspace(0, 0.5, 20))] for origin in Origin.known()})
 ANSWERED = {"context": ["Anna lives in Rome .", "Boris owns a dog ."], "query": "Where does Anna live ?"}
 
@@ -99,6 +101,49 @@ def test_a_function_of_prompts_is_asked_word_by_word():
 def test_another_model_than_the_calibrated_one_is_said():
     notes = cite(**ANSWERED, error=0.2).notes
     assert [note.kind for note in notes].count(NoteKind.WARNING) == 1
+
+
+def test_a_rate_is_stated_only_for_the_model_that_was_calibrated():
+    rate = "10%"
+    assert rate not in str(cite(**ANSWERED))
+    assert rate not in str(cite(**ANSWERED, calibration=replace(SURE, fingerprint="another")))
+    own = replace(SURE, fingerprint=answering_model(None, None).fingerprint)
+    given, written = (str(cite(**ANSWERED, answer=answer, calibration=own)) for answer in ("Anna lives in Rome .", None))
+    assert rate in given and rate in written
+    assert says(written, "misread counts as supported") and not says(given, "misread")
+
+
+def test_no_passage_is_a_candidate_twice(monkeypatch):
+    texts = ["Boris owns a dog .", "Boris owns a dog .", "Boris owns a dog .", "Dora owns a cow .", "Anna lives in Rome ."]
+    monkeypatch.setattr(_Passes, "_relevance", lambda passes, span: np.array([4.0, 4.0, 4.0, 3.0, 1.0]))
+    found = cite(context=texts, query=ANSWERED["query"], answer="Anna lives in Rome .", calibration=SURE, quotes=False)
+    tried = {i for one in found.citations[0].passes[2:-1] for i in one.passages if len(one.passages) <= 3}
+    assert tried == {0, 3, 4} and found.citations[0].support == ((4,),)
+
+
+@pytest.mark.parametrize(
+    ("answer", "judged"),
+    [
+        ("1. Stir. 2. Bake it.", ["1. Stir.", "2. Bake it."]),
+        ("Ask Dr. Lee. He knows J. K. Low!", ["Ask Dr. Lee.", "He knows J. K. Low!"]),
+        ("She was born in 1934. He was not.", ["She was born in 1934.", "He was not."]),
+        ("It works. 🙂", ["It works. 🙂"]),
+        ("罗马。 是的。", ["罗马。", "是的。"]),
+    ],
+)
+def test_a_sentence_that_is_judged_says_something(answer, judged):
+    def hosted(prompts, text):
+        return [-sum(9.0 if word in ("1.", "2.") else 0.1 for word in text.split())] * len(prompts)
+
+    found = cite(None, hosted, context=["It is so.", "It is not."], query="What?", answer=answer, calibration=SURE)
+    assert [found.text_of(each) for each in found] == judged
+    assert {each.whole.worst for each in found}.isdisjoint({"1", "2"})  # numbers of a list
+
+
+@pytest.mark.parametrize("odd", [{"answer": ". . ."}, {"spans": []}])
+def test_what_has_no_word_is_not_judged(odd):
+    with refused("missing", next(iter(odd))):
+        cite(**ANSWERED, **odd)
 
 
 def test_spans_of_the_answer_can_be_asked_for():

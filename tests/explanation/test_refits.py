@@ -227,3 +227,24 @@ def test_refusals():
     ):
         with refused(code, argument):
             explain_refits(*given, **settings)
+
+
+@pytest.mark.slow
+def test_models_of_other_samples_lie_between_the_wider_ends():
+    """Counted over 60 data sets of a law with 20 refits each, 90 % aimed at: between 80 and 98 % of some 720 credits, which
+    depend on one another only within a data set; by simulation the standard error is 1.4 %, so that a false alarm is more than
+    five of them away. The ends for one more refit hold 80 % only."""
+    slopes, rows = np.array([2.0, 1.0, 0.5, 0.0]), np.random.default_rng(1).normal(size=(3, 4))
+
+    def sample(seed):
+        rng = np.random.default_rng(seed)
+        x = rng.normal(size=(100, 4))
+        return x, x @ slopes + 1.5 * rng.normal(size=100)
+
+    wide, narrow = [], []
+    for seed in range(60):
+        found = explain_refits(rows, LinearRegression(), *sample(seed), rows * 0, refits=20, seed=seed)
+        other = explain_rows(rows, LinearRegression().fit(*sample(1000 + seed)), rows * 0).credit
+        for held, ends in ((wide, found.other_sample), (narrow, found.table.interval)):
+            held.append(((ends[..., 0] <= other) & (other <= ends[..., 1])).mean())
+    assert 0.80 <= np.mean(wide) <= 0.98 and np.mean(narrow) < np.mean(wide) - 0.05

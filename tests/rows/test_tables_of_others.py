@@ -39,6 +39,47 @@ HOLDERS = {
 }
 
 
+def test_a_file_named_in_place_of_rows_is_read(tmp_path):
+    rows, background = tmp_path / "rows.csv", tmp_path / "background.csv"
+    FRAME[:4].rename(columns={"age": " age"}).to_csv(rows, sep=";", decimal=",", index=False)
+    FRAME.to_csv(background, index=False)
+    given = accredit.explain(str(rows), MODEL, background=background)
+    assert_array_equal(given.credit, accredit.explain(FRAME[:4], MODEL, background=FRAME).credit)
+    assert "; as delimiter" in notes(given) and "Blanks around" in notes(given)
+    assert_array_equal(accredit.Explainer(MODEL, background=FRAME)(rows).credit, given.credit)
+
+
+def test_a_file_beside_a_fitted_model_is_rows_without_a_background(tmp_path):
+    from sklearn.tree import DecisionTreeRegressor
+
+    FRAME.to_csv(file := tmp_path / "rows.csv", index=False)
+    tree = DecisionTreeRegressor(max_depth=3).fit(FRAME, FRAME["age"])
+    assert_array_equal(accredit.explain(str(file), tree).credit, accredit.explain(FRAME, tree).credit)
+
+
+def test_names_with_blanks_are_the_columns_that_the_model_has_learned():
+    spaced = FRAME.add_prefix(" ")
+    model = LinearRegression().fit(spaced, FRAME["age"])
+    assert_array_equal(
+        accredit.explain(FRAME[:4], model, background=FRAME).credit,
+        accredit.explain(spaced[:4], model, background=spaced).credit,
+    )
+
+
+def test_words_beside_truth_values_and_numbers_are_refused_with_what_to_write(tmp_path):
+    table = FRAME.assign(smokes=FRAME["age"] > 0)
+    model = LinearRegression().fit(table, FRAME["age"])
+    words = table.assign(smokes=np.where(table["smokes"], "oui", "non")).astype({"pay": object})
+    words.to_csv(tmp_path / "truth.csv", index=False)
+    with pytest.raises(accredit.InvalidInput, match="truth='oui,non'"):
+        accredit.explain(tmp_path / "truth.csv", model, background=table)
+    words = table.astype({"pay": object})
+    words.loc[2, "pay"] = "error"
+    words[:5].to_csv(tmp_path / "stray.csv", index=False)
+    with pytest.raises(accredit.InvalidInput, match=r"missing='error'.*line 4, column 'pay'"):
+        accredit.explain(tmp_path / "stray.csv", model, background=table)
+
+
 @pytest.mark.parametrize("holder", HOLDERS)
 def test_a_table_of_another_library_has_the_credit_of_a_frame(holder):
     given = accredit.explain(HOLDERS[holder](FRAME[:4]), MODEL, background=HOLDERS[holder](FRAME))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from math import comb
 
 import numpy as np
@@ -86,6 +87,18 @@ def test_what_is_kept_gives_what_a_fresh_call_gives(monkeypatch, background, kep
         fresh, served = tree_credit(forest, rows, compared, interactions=True), shares.credit(rows)
         assert_allclose(served.credit, fresh.credit, atol=1e-12)
         assert_allclose(served.pairs, fresh.pairs, atol=1e-12)
+
+
+@pytest.mark.parametrize("background", [None, 40])
+def test_one_explainer_serves_many_threads_at_once(background):
+    """What is kept is made by whoever asks first, while others ask."""
+    x, y = numbers(0, missing=False, rows=200, columns=8)
+    forest = forest_of(RandomForestRegressor(6, max_depth=6, random_state=0).fit(x, y))
+    compared = None if background is None else x[:background]
+    alone, together = tree_credit(forest, x[:60], compared).credit, credit.TreeShares(forest, compared)
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda r: together.credit(x[r : r + 3]).credit, range(0, 60, 3), chunksize=1))
+    assert_allclose(np.concatenate(found), alone, atol=1e-12)
 
 
 @pytest.mark.slow

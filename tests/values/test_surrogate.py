@@ -15,8 +15,7 @@ from accredit.values import shapley
 from accredit.values.surrogate import Surrogate
 from accredit.values.surrogate.design import empty_design, grow
 from accredit.values.surrogate.estimate import PairedPayoffs, _sample, estimate, posterior
-from accredit.values.surrogate.estimator import FITTED, ask_pairs, best_split, fit_seconds
-from accredit.values.surrogate.fitting import more_rows, stages
+from accredit.values.surrogate.estimator import FITTED, Trial, ask_pairs, best_split, fit_seconds
 from accredit.values.surrogate.intervals import AllPairs, Regression, t_multiple
 from accredit.values.surrogate.likelihood import Mixture
 from accredit.values.surrogate.walsh import Walsh
@@ -265,7 +264,7 @@ def test_a_split_keeps_to_the_time_that_is_left(rate, left, slowness):
 def test_time_goes_into_pairs_where_payoffs_are_cheap_and_into_the_fit_where_they_are_dear():
     cheap, dear = (best_split(64, 10**6, rate, 1.0, 1.0) for rate in (1e5, 200.0))
     assert cheap.fitted < 1000 < 10_000 < cheap.asked
-    assert dear.asked < dear.fitted  # every pair is fitted
+    assert dear.fitted > 0.9 * dear.asked  # nearly every pair is fitted
 
 
 def test_seconds_and_a_budget_stop_at_whichever_comes_first():
@@ -275,7 +274,8 @@ def test_seconds_and_a_budget_stop_at_whichever_comes_first():
 
 
 def test_a_budget_that_leaves_no_time_to_fit_all_its_pairs_says_so(monkeypatch):
-    monkeypatch.setattr(Surrogate, "_slowness", lambda self, asked: 30.0)  # as on a machine that is busy
+    busy = Trial(pairs=64, slowness=60.0, gain=20.0)
+    monkeypatch.setattr(Surrogate, "_trial", lambda self, asked: busy)
     values = Surrogate(1000, seconds=5).solve(gloves(16))
     assert values.payoffs == 1000 and values.certificate["pairs fitted"] == 250
     assert reads(values.stopped)
@@ -337,13 +337,3 @@ def test_a_fit_to_the_last_digits_claims_no_more_than_was_verified(seed):
     check_claims(values, game)
     assert values.stderr.min() >= 4e-7 * values.credit.max()
     assert (np.abs(values.credit - np.repeat([0.25, 0.0], [4, 6])) <= np.diff(values.interval)[:, 0] / 2).all()
-
-
-@pytest.mark.parametrize(("pairs", "rows"), [(90, [91]), (300, [128, 301]), (700, [128, 400, 701]), (1500, [128, 400, 1001])])
-def test_relevances_are_fitted_on_more_pairs_than_amplitudes(pairs, rows):
-    rng = np.random.default_rng(0)
-    design = grow(empty_design(30), pairs, rng)
-    sample = _sample(design, rng.normal(size=pairs))
-    found = more_rows(stages(sample, rng), sample, rng)
-    assert [len(each) for each, _ in found] == rows
-    assert len(stages(sample, rng)) == min(len(rows), 2)

@@ -4,17 +4,19 @@ from numpy.testing import assert_allclose
 from scipy.optimize import approx_fprime, minimize
 
 from accredit.core.coalitions import from_index
-from accredit.values.surrogate.estimate import posterior
+from accredit.values.surrogate.estimate import fitted_posterior, posterior
 from accredit.values.surrogate.fitting import (
     COARSE,
     FINE,
+    FINEST,
+    climb,
     fit_isotropic,
+    fit_screened,
     isotropic_kernels,
     isotropic_objective,
     minimise,
     screened_kernels,
     screened_objective,
-    stages,
 )
 from accredit.values.surrogate.likelihood import Mixture, Observations, inverse_of_lower, solve
 from accredit.values.surrogate.rows import CoalitionRows, Meeting
@@ -81,7 +83,7 @@ def test_the_search_ends_at_the_highest_likelihood_with_either_model():
             np.array([(-10.0, 3.5)] * 7 + [(-14.0, 14.0)] * 5),
         ),
     ]:
-        near = objective(minimise(objective, start, box, 40)).value
+        near = objective(minimise(objective, start, box, 40, 0.02)[0]).value
 
         def value_and_slope(place, objective=objective):
             found = objective(place)
@@ -94,16 +96,41 @@ def test_the_search_ends_at_the_highest_likelihood_with_either_model():
 
 def test_a_search_that_cannot_start_stays_where_it_is():
     start = np.array([1.0, 2.0])
-    assert minimise(lambda place: None, start, np.array([(-5.0, 5.0)] * 2), 9) is start
+    assert minimise(lambda place: None, start, np.array([(-5.0, 5.0)] * 2), 9, 0.1) == (start, None)
 
 
-def test_hyper_parameters_are_searched_on_few_rows_first():
-    rng = np.random.default_rng(0)
-    small, large = sample(players=12, rows=100), sample(players=12, rows=900)
-    assert [(len(part), evaluations) for part, evaluations in stages(small, rng)] == [(101, COARSE[1])]
-    coarse, fine = stages(large, rng)
-    assert (len(coarse[0]), coarse[1], len(fine[0]), fine[1]) == (*COARSE, *FINE)
-    assert all(part.rows.sizes[-1] == 12 for part, _ in (coarse, fine))  # the end pair stays
+@pytest.mark.parametrize(("rows", "searched"), [(100, {101: 9}), (900, {COARSE: 6, 901: 3})])
+def test_hyper_parameters_are_searched_on_few_rows_first(rows, searched):
+    data, seen = sample(players=12, rows=rows), {}
+
+    def objective(part):
+        assert part.rows.sizes[-1] == 12  # the end pair stays
+        plain = isotropic_objective(part, isotropic_kernels(12))
+
+        def counted(place):
+            seen[len(part)] = seen.get(len(part), 0) + 1
+            return plain(place)
+
+        return counted
+
+    climb(objective, data, (6, 3), np.full(6, 8.0), np.array([(-14.0, 14.0)] * 6), np.random.default_rng(0))
+    assert all(0 < seen[size] <= most for size, most in searched.items()) and set(seen) == set(searched)
+
+
+def test_relevances_are_fitted_on_more_pairs_than_amplitudes():
+    data, rng = sample(players=12, rows=1500), np.random.default_rng(0)
+    assert len(fit_isotropic(data, rng).sample) == FINE
+    assert len(fit_screened(data, rng).sample) == FINEST
+
+
+def test_a_search_on_all_rows_has_solved_them():
+    data, rng = sample(players=9, rows=120, seed=3), np.random.default_rng(0)
+    fitted = fit_screened(data, rng)
+    assert fitted.sample is data
+    kept, again = fitted_posterior(fitted, data), posterior(fitted.mixture, data)
+    assert_allclose(kept.credit(), again.credit(), rtol=1e-9)
+    assert_allclose(kept.left_out, again.left_out, rtol=1e-9)
+    assert kept.slope == pytest.approx(again.slope, rel=1e-9)
 
 
 def test_triangles_are_inverted_by_halves():
@@ -151,6 +178,6 @@ def test_the_fit_finds_an_amplitude_more_likely_than_its_start():
     data = sample(players=9, rows=120, seed=3)
     kernels = isotropic_kernels(9)
     objective = isotropic_objective(data, kernels)
-    fitted = np.log(fit_isotropic([(data, 12)]).amplitudes)
-    start = np.array([8.0, 4.0, 2.0, 0.0, 2.0, 2.0])
+    fitted = np.log(fit_isotropic(data, np.random.default_rng(0)).mixture.amplitudes)
+    start = np.array([2.0, 8.0, 4.0, 2.0, 0.0, 2.0])
     assert objective(fitted).value < objective(start).value - 1

@@ -75,9 +75,9 @@ def test_what_a_request_has_no_time_for_is_refused_with_its_cost(models):
     events = list(answer(models, {**asked(), "seconds": 1e-9}))
     made = Explanation.from_json(events[-1]["json"])
     assert set(made.attributions) == {"attn-lrp"} and set(made.refused) == {"shapley", "leave-one-out"}
-    assert all(says(why, "passes of the model") and says(why, "accredit serve --seconds") for why in made.refused.values())
+    assert all(says(why, "passes of the model") and "accredit serve --seconds" in why for why in made.refused.values())
     drawn = [event for event in events if event["event"] == "result"][-1]
-    assert says(drawn["html"], "accredit serve --seconds") and drawn["done"] == drawn["of"]
+    assert "accredit serve --seconds" in drawn["html"] and drawn["done"] == drawn["of"]
 
 
 @pytest.mark.slow

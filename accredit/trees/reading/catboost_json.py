@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from accredit.core import BoolArray, FloatArray
 from accredit.models.rows import catboost_has_log_link, catboost_score
+from accredit.products.form import plain_numbers
 from accredit.trees.forest import Forest, Tree
 from accredit.trees.reading.ensemble import Ensemble, NotTrees, check_columns, trust
 
@@ -150,7 +151,7 @@ def _encode(model: catboost.CatBoost, rows: Table, info: Written) -> FloatArray:
     table = rows if hasattr(rows, "iloc") else np.asarray(rows)
     features = info.get("categorical_features") or []
     if not features:
-        return np.asarray(table, dtype=np.float64)
+        return plain_numbers(table)
     from catboost import Pool
 
     categories = [f["flat_feature_index"] for f in features]
@@ -164,5 +165,5 @@ def _encode(model: catboost.CatBoost, rows: Table, info: Written) -> FloatArray:
             place = places[column]
             matrix[:, column] = [place.get(hashes.get(str(v)), len(place)) for v in values]
         else:
-            matrix[:, column] = np.asarray(values, dtype=np.float64)
+            matrix[:, column] = plain_numbers(values)
     return matrix

@@ -11,6 +11,7 @@ import numpy as np
 
 from accredit.core import FloatArray
 from accredit.errors import AccreditError, InvalidInput
+from accredit.products.form import plain_numbers
 from accredit.trees.credit import TreeCredit, TreeOptions, tree_credit
 from accredit.trees.forest import Forest
 
@@ -125,9 +126,9 @@ def probes(forest: Forest, missing: bool, count: int = PROBE_ROWS, seed: int = 0
         codes = np.arange(forest.sets.shape[1] - 1) if (forest.set_of[mine] >= 0).any() else np.zeros(0)
         at = np.unique(forest.threshold[mine & (forest.set_of < 0)])
         kind = np.float32 if forest.single else np.float64
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore"):  # beside the largest number that there is lies infinity, which is left out
             exact = at.astype(kind)
-        near = [np.nextafter(exact, kind(side * np.inf)) for side in (-1, 1)]
+            near = [np.nextafter(exact, kind(side * np.inf)) for side in (-1, 1)]
         known = np.concatenate([exact, *near, (at[1:] + at[:-1]) / 2, codes, [0.0]]).astype(np.float64)
         matrix[:, column] = rng.choice(known[np.isfinite(known)], count)
         if missing:
@@ -142,7 +143,7 @@ def plain_rows(columns: tuple[str, ...] | None, features: int, source: str) -> T
         if hasattr(rows, "iloc") and columns is not None:
             check_columns(rows, columns, source)
         try:
-            return np.asarray(rows, dtype=np.float64).reshape(len(rows), -1)
+            return plain_numbers(rows).reshape(len(rows), -1)
         except (TypeError, ValueError) as error:
             raise InvalidInput(f"{source} reads numbers; the rows hold something else: {error}", code="type") from None
 

@@ -197,7 +197,7 @@ def _fit(wanted: IntArray, room: FloatArray, new: int) -> IntArray:
 def _fresh(n: int, k: int, wanted: int, count: float, known: set[bytes], rng: np.random.Generator) -> BoolArray:
     """`wanted` pairs of size k, uniformly among those not in `known`; they are added to it: (wanted, n)."""
     if count <= 4 * (wanted + len(known)):
-        every = _all_of_size(n, k)
+        every = all_of_size(n, k)
         new = every[[key not in known for key in keys(every)]]
         rows = new if wanted == len(new) else new[np.sort(rng.choice(len(new), wanted, replace=False))]
         known.update(keys(rows))
@@ -216,7 +216,7 @@ def _fresh(n: int, k: int, wanted: int, count: float, known: set[bytes], rng: np
     return np.concatenate(found)
 
 
-def _all_of_size(n: int, k: int) -> BoolArray:
+def all_of_size(n: int, k: int) -> BoolArray:
     """Every pair of size k; of two equal halves the one with player 0 stands for the pair."""
     if 2 * k == n:
         chosen = [(0, *rest) for rest in combinations(range(1, n), k - 1)]

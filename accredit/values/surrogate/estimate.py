@@ -11,9 +11,9 @@ from accredit.checks.numbers import FloatArray, IntArray
 from accredit.errors import NotConverged
 from accredit.values.intervals import blur_between
 from accredit.values.surrogate.design import Design
-from accredit.values.surrogate.fitting import fit_isotropic, fit_screened, more_rows, stages
+from accredit.values.surrogate.fitting import Fitted, fit_isotropic, fit_screened
 from accredit.values.surrogate.intervals import FLOOR, Regression, operator, standard_error, t_multiple
-from accredit.values.surrogate.likelihood import Mixture, Observations, solve
+from accredit.values.surrogate.likelihood import Mixture, Observations, Solved, solve
 from accredit.values.surrogate.rows import CoalitionRows, Meeting
 from accredit.values.surrogate.stack import centred_sum, error_vector, honest_residual, optimism, weight_of_second
 from accredit.values.surrogate.walsh import Walsh
@@ -49,32 +49,42 @@ class Posterior:
 
 
 def posterior(mixture: Mixture, sample: Observations) -> Posterior | None:
-    """Condition on a sample, or None when the covariance has no Cholesky factor. Cost O(M³), memory a few M² matrices.
-
-    Leave-one-out residuals are α_T/P_TT. The slope is recomputed from what α leaves: the normal equations cancel.
-    """
+    """Condition on a sample, or None when the covariance has no Cholesky factor. Cost O(M³), memory a few M² matrices."""
     covariance = mixture.between(sample.meeting)
     covariance[np.diag_indices_from(covariance)] += sample.noise
     found = solve(covariance, sample)
-    if found is None:
-        return None
+    return None if found is None else _given(found, mixture, sample)
+
+
+def _given(found: Solved, mixture: Mixture, sample: Observations) -> Posterior | None:
+    """The surrogate, from the solved covariance; None when rounding has eaten a residual.
+
+    Leave-one-out residuals are α_T/P_TT. The slope is recomputed from what α leaves: the normal equations cancel.
+    """
     load, diagonal = found.load, found.diagonal
     if not (np.all(diagonal > 0) and np.all(np.isfinite(load))):
         return None
-    remains = sample.target - covariance @ load
+    remains = sample.target - found.times(load)
     slope = float(sample.trend @ remains / (sample.trend @ sample.trend))
     real = slice(0, len(sample) - 1)
     return Posterior(mixture, sample.rows, load, slope, (load / diagonal)[real], (sample.noise * load)[real])
 
 
-def steady(mixture: Mixture, sample: Observations) -> Posterior | None:
-    """`posterior`, with noise added in steps of 100 when the covariance is numerically singular; None if that fails too."""
-    found = posterior(mixture, sample)
-    scale = sum(mixture.amplitudes) + float(sample.noise.mean())
+def fitted_posterior(fitted: Fitted, sample: Observations) -> Posterior | None:
+    """`posterior` of a fitted model, which has solved the sample already where it was searched on all of it."""
+    if fitted.sample is not sample or fitted.solved is None:
+        return posterior(fitted.mixture, sample)
+    return _given(fitted.solved, fitted.mixture, sample)
+
+
+def steady(fitted: Fitted, sample: Observations) -> Posterior | None:
+    """`fitted_posterior`, with noise added in steps of 100 when the covariance is numerically singular; None if that fails."""
+    found = fitted_posterior(fitted, sample)
+    scale = sum(fitted.mixture.amplitudes) + float(sample.noise.mean())
     for jitter in (1e-10, 1e-8, 1e-6):
         if found is not None:
             break
-        found = posterior(mixture, Observations(sample.rows, sample.target, sample.noise + jitter * scale))
+        found = posterior(fitted.mixture, Observations(sample.rows, sample.target, sample.noise + jitter * scale))
     return found
 
 
@@ -147,6 +157,7 @@ class SurrogateEstimate:
     stderr: FloatArray | None  # None: no honest one, see `because`
     multiple: float  # half-width = multiple · stderr
     because: str
+    gain: float = 1.0  # squared error of a plain regression on the same pairs over that of the surrogate, as estimated
     certificate: Mapping[str, object] = field(default_factory=dict)
 
     @property
@@ -181,17 +192,28 @@ def estimate(asked: PairedPayoffs, error: float, debiased: bool, fitted: int, rn
     linear = operator(design)
     honest = honest_residual(design.inclusion, stack.residual, stack.left_out)
     credit = stack.credit
-    if debiased or len(design) > fitted:
+    corrected = debiased or len(design) > fitted
+    if corrected:
         credit = credit + linear.apply(honest)
     shares = _share(asked, scale * credit)
     because = _too_few(asked)
     stderr = None
     if not because:
-        error_of = standard_error(linear, design, stack.cautious, max(asked.step, _rare_event(asked)) / scale)
+        event = max(asked.step, _rare_event(asked)) / scale
+        error_of = standard_error(linear, design, stack.cautious, event, corrected)
         stderr = np.maximum(scale * error_of, FLOOR * np.abs(shares).max())
     certificate = _certificate(asked, stack, scale)
     multiple = t_multiple(linear, design, stack.cautious, error)
-    return SurrogateEstimate(shares, stderr, multiple, because or ASYMPTOTIC, certificate)
+    gain = _gain(asked, linear, scale, stack.left_out) if isinstance(linear, Regression) else 1.0
+    return SurrogateEstimate(shares, stderr, multiple, because or ASYMPTOTIC, gain, certificate)
+
+
+def _gain(asked: PairedPayoffs, linear: Regression, scale: float, left_out: FloatArray) -> float:
+    """By how much the surrogate shrinks the squared error of a regression, from the residuals that both leave out."""
+    plain = linear.left_out(asked.design, asked.uneven / scale)
+    open_ = 1 - asked.design.inclusion
+    theirs, ours = (float(linear.reach @ (open_ * residual**2)) for residual in (plain, left_out))
+    return theirs / ours if ours > 0 else np.inf
 
 
 def _rare_event(asked: PairedPayoffs) -> float:
@@ -296,15 +318,14 @@ def _sample(design: Design, target: FloatArray) -> Observations:
 
 def _models(sample: Observations, rng: np.random.Generator) -> tuple[Posterior, ...]:
     """The isotropic surrogate, and the screened one where pairs outnumber the players whose relevance it fits."""
-    samples = stages(sample, rng)
-    isotropic = steady(fit_isotropic(samples), sample)
+    isotropic = steady(fit_isotropic(sample, rng), sample)
     if isotropic is None:
-        isotropic = steady(Mixture((Walsh(1),), (1e4,)), sample)  # leverage regression with a trace of ridge
+        isotropic = posterior(Mixture((Walsh(1),), (1e4,)), sample)  # leverage regression with a trace of ridge
     if isotropic is None:
         raise NotConverged(f"no surrogate of {len(sample) - 1} pairs has a Cholesky factor; use Leverage(budget) instead")
     if len(sample) - 1 <= sample.rows.players + 1:
         return (isotropic,)
-    screened = posterior(fit_screened(more_rows(samples, sample, rng)), sample)
+    screened = fitted_posterior(fit_screened(sample, rng), sample)
     return (isotropic,) if screened is None else (isotropic, screened)
 
 

@@ -26,18 +26,21 @@ from accredit.values.surrogate.walsh import Walsh
 # game in which an interaction of the players A has variance proportional to $\prod_{i \in A} r_i$. With a_i = artanh r_i it is
 # $e^{-\sum a_i} \sinh \sum_i a_i s_i(S) s_i(T)$, one matrix product.
 
+LARGEST_EXPONENT = 300.0  # below it neither exponential underflows, and the second is one over the first
 MOST_NODES = 24  # Gauss–Legendre nodes: exact up to 48 players
 
 
 def even_and_odd(meeting: Meeting, relevance: FloatArray) -> tuple[FloatArray, FloatArray]:
     """½(E₊ + E₋) and ½(E₊ - E₋): (M, M') twice."""
     a = np.arctanh(relevance)
-    plus = (meeting.left.signs * a) @ meeting.right.signs.T
-    minus = -plus
-    for part in (plus, minus):  # in place: new matrices of this size cost more than what is computed in them
-        part -= a.sum()
-        np.exp(part, out=part)
-        part *= 0.5
+    most = float(a.sum())
+    plus = (meeting.left.signs * a) @ meeting.right.signs.T  # in [-most, most]
+    minus = None if most < LARGEST_EXPONENT else 0.5 * np.exp(-plus - most)
+    plus -= most  # in place: new matrices of this size cost more than what is computed in them
+    np.exp(plus, out=plus)
+    plus *= 0.5
+    if minus is None:
+        minus = 0.25 * np.exp(-2 * most) / plus
     even = plus + minus
     plus -= minus
     return even, plus
@@ -77,9 +80,12 @@ class RelevanceProduct:
         return credit
 
 
-COARSE, FINE = (128, 12), (400, 5)  # rows of a sample and evaluations of the likelihood on them, at most
-FINEST_STAGE = (1001, 2)  # the same where one number per player is fitted: one more step on more rows
-LEAST_GAIN = 0.02  # a step that gains less in log likelihood ends the search: residuals correct the surrogate
+# Rows of the samples that hyper-parameters are fitted on, and evaluations of the likelihood on each, at most. The search begins
+# on few rows, because an evaluation costs O(M³), and ends on many: on all of them where there is a relevance per player.
+COARSE, FINE, FINEST = 128, 400, 1001
+AMPLITUDE_STEPS, RELEVANCE_STEPS = (6, 3), (8, 6)
+LEAST_GAIN = 0.1  # a step that gains less in log likelihood ends the search: residuals correct the surrogate
+SETTLED = 1.0  # the same on the larger sample, whose steps are dear
 LIFT = 0.2  # curvature added in every direction: flat ones, along which an idle kernel drifts, would shorten all the others
 LONGEST_STEP = 3.0  # no coordinate moves further in one step: the curvature is local
 
@@ -88,6 +94,7 @@ LONGEST_STEP = 3.0  # no coordinate moves further in one step: the curvature is 
 class PenalisedLikelihood:
     """A penalised likelihood at one place. Its derivatives cost twice its value, and a place that is left needs none."""
 
+    found: Solved
     value: float
     derivatives: Callable[[], tuple[FloatArray, FloatArray]]  # gradient (p,), positive semidefinite curvature (p, p)
 
@@ -95,23 +102,19 @@ class PenalisedLikelihood:
 Objective = Callable[[FloatArray], PenalisedLikelihood | None]  # None: the covariance has no Cholesky factor
 
 
-def _walsh(players: int, highest: int) -> tuple[Exchangeable, ...]:
-    return tuple(Walsh(order) for order in range(1, min(players, highest) + 1, 2))
+def screened_kernels(players: int) -> tuple[Exchangeable, ...]:
+    """What model II adds to its product kernel: interactions of orders 1, 3, 5 and a size-local kernel."""
+    return (SizeLocal(1.0, 1.0), *(Walsh(order) for order in (1, 3, 5) if order <= players))
 
 
 def isotropic_kernels(players: int) -> tuple[Exchangeable, ...]:
-    """Model I treats players alike: interactions of orders 1, 3, 5, 7 and two size-local kernels."""
-    return (*_walsh(players, 7), SizeLocal(0.5, 0.0), SizeLocal(1.0, 1.0))
-
-
-def screened_kernels(players: int) -> tuple[Exchangeable, ...]:
-    """What model II adds to its product kernel."""
-    return (*_walsh(players, 5), SizeLocal(1.0, 1.0))
+    """Model I treats players alike: those kernels, interactions of order 7 and another size-local kernel."""
+    return (*screened_kernels(players), *(Walsh(order) for order in (7,) if order <= players), SizeLocal(0.5, 0.0))
 
 
 def isotropic_objective(sample: Observations, kernels: tuple[Exchangeable, ...]) -> Objective:
     """Penalised likelihood of model I, as a function of the log amplitudes."""
-    grams = np.stack([sample.meeting.gram(kernel) for kernel in kernels])  # (J, M, M)
+    grams = sample.meeting.grams(kernels)  # (J, M, M)
 
     def objective(log_amplitude: FloatArray) -> PenalisedLikelihood | None:
         amplitude = np.exp(log_amplitude)
@@ -124,7 +127,7 @@ def isotropic_objective(sample: Observations, kernels: tuple[Exchangeable, ...])
             gradient = found.slope(amplitude * found.trace(grams), moved) + 2e-3 * log_amplitude
             return gradient, found.curvature(moved) + 2e-3 * np.eye(len(amplitude))
 
-        return PenalisedLikelihood(found.unlikelihood + 1e-3 * float(log_amplitude @ log_amplitude), derivatives)
+        return PenalisedLikelihood(found, found.unlikelihood + 1e-3 * float(log_amplitude @ log_amplitude), derivatives)
 
     return objective
 
@@ -136,40 +139,39 @@ def _noisy(amplitude: FloatArray, grams: FloatArray, sample: Observations) -> Fl
     return np.asarray(covariance)
 
 
-def stages(sample: Observations, rng: np.random.Generator) -> list[tuple[Observations, int]]:
-    """Samples to fit hyper-parameters on, one after the other, with the evaluations spent on each.
+@dataclass(frozen=True)
+class Fitted:
+    """A model with its hyper-parameters, and the last sample that these were searched on, solved."""
 
-    The search begins on few rows, and few evaluations on more rows end it: O(M³) is paid five times, not fifteen.
-    """
-    (few, first), (most, last) = COARSE, FINE
-    if len(sample) <= 1.4 * few:
-        return [(sample, first)]
-    fine = sample.thin(most, rng)
-    return [(fine.thin(few, rng), first), (fine, last)]
+    mixture: Mixture
+    sample: Observations
+    solved: Solved | None  # None: its covariance has no Cholesky factor
 
 
-def more_rows(
-    samples: list[tuple[Observations, int]], whole: Observations, rng: np.random.Generator
-) -> list[tuple[Observations, int]]:
-    """`samples`, and for the last step as many rows as may be: relevances, one per player, want more of them than amplitudes.
+def climb(
+    objective: Callable[[Observations], Objective],
+    sample: Observations,
+    steps: tuple[int, int],
+    start: FloatArray,
+    box: FloatArray,
+    rng: np.random.Generator,
+) -> tuple[FloatArray, Solved | None]:
+    """Minimise on few rows of a sample, then on all; a sample that is small itself gets all evaluations."""
+    if len(sample) <= 1.4 * COARSE:
+        return minimise(objective(sample), start, box, sum(steps), LEAST_GAIN)
+    near, _ = minimise(objective(sample.thin(COARSE, rng)), start, box, steps[0], LEAST_GAIN)
+    return minimise(objective(sample), near, box, steps[1], SETTLED)
 
-    One step on 1,000 rows took 5 to 20 % off the squared error of games of 32 to 64 tokens.
-    """
-    most, evaluations = FINEST_STAGE
-    rows = len(samples[-1][0])
-    return samples if min(len(whole), most) <= rows else [*samples, (whole.thin(most, rng), evaluations)]
 
-
-def fit_isotropic(samples: list[tuple[Observations, int]]) -> Mixture:
+def fit_isotropic(sample: Observations, rng: np.random.Generator) -> Fitted:
     """Model I with the amplitudes of highest restricted likelihood."""
-    kernels = isotropic_kernels(samples[0][0].rows.players)
+    sample = sample.thin(FINE, rng)
+    kernels = isotropic_kernels(sample.rows.players)
     # From a start at 0 the linear amplitude does not reach its optimum on games that are nearly noiseless.
     start = np.array([8.0 - {1: 0, 3: 4, 5: 6, 7: 8}[k.order] if isinstance(k, Walsh) else 2.0 for k in kernels])
     box = np.array([(-14.0, 14.0)] * len(kernels))
-    best = start
-    for sample, evaluations in samples:
-        best = minimise(isotropic_objective(sample, kernels), best, box, evaluations)
-    return Mixture(kernels, tuple(np.exp(best).tolist()))
+    best, solved = climb(lambda part: isotropic_objective(part, kernels), sample, AMPLITUDE_STEPS, start, box, rng)
+    return Fitted(Mixture(kernels, tuple(np.exp(best).tolist())), sample, solved)
 
 
 def _likely_logit(players: int) -> float:
@@ -183,7 +185,7 @@ def screened_objective(sample: Observations, kernels: tuple[Exchangeable, ...]) 
 
     The penalty on logit relevances is heavy tailed: it lets null players leave, and otherwise draws all to one value.
     """
-    grams = np.stack([sample.meeting.gram(kernel) for kernel in kernels])
+    grams = sample.meeting.grams(isotropic_kernels(sample.rows.players))[: len(kernels)]  # begins with those
     n, prior = sample.rows.players, _likely_logit(sample.rows.players)
 
     def objective(place: FloatArray) -> PenalisedLikelihood | None:
@@ -198,31 +200,31 @@ def screened_objective(sample: Observations, kernels: tuple[Exchangeable, ...]) 
         penalty, by_penalty, bend = _relevance_penalty(logit, prior)
 
         def derivatives() -> tuple[FloatArray, FloatArray]:
-            traces, moved = _by_relevance(found, even, odd, sample.rows.signs, amplitude * relevance / (1 + relevance))
-            traces = np.concatenate([traces, amplitude * found.trace(odd[None]), others * found.trace(grams)])
-            by_others = others[:, None] * (grams @ found.load)
-            moved = np.concatenate([moved, [amplitude * (odd @ found.load)], by_others])
+            of_odd, by_odd = found.trace(odd[None]), odd @ found.load
+            pull = amplitude * relevance / (1 + relevance)
+            agreement, moved = _by_relevance(found, even, sample.rows.signs)
+            traces = np.concatenate([pull * (agreement - of_odd), amplitude * of_odd, others * found.trace(grams)])
+            moved = np.concatenate(
+                [pull[:, None] * (moved - by_odd), amplitude * by_odd[None], others[:, None] * (grams @ found.load)]
+            )
             gradient, curvature = found.slope(traces, moved), found.curvature(moved)
             gradient[:n] += by_penalty
             curvature[:n, :n] += bend
             return gradient, curvature
 
-        return PenalisedLikelihood(found.unlikelihood + penalty, derivatives)
+        return PenalisedLikelihood(found, found.unlikelihood + penalty, derivatives)
 
     return objective
 
 
-def _by_relevance(
-    found: Solved, even: FloatArray, odd: FloatArray, signs: FloatArray, pull: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """⟨P, C_i⟩ and C_iα for the derivatives C_i = pull_i·(s_i s_iᵀ ∘ even - odd) by the logit of each relevance: (n,), (n, M).
+def _by_relevance(found: Solved, even: FloatArray, signs: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """⟨P, E_i⟩ and E_iα for E_i = s_i s_iᵀ ∘ even: (n,), (n, M). One matrix product serves all players.
 
-    With pull_i = a·r_i/(1+r_i) this is a·∂A_r/∂θ_i. One matrix product serves all players.
+    With pull_i = a·r_i/(1+r_i) the derivative of a·A_r by the logit of a relevance is pull_i·(E_i - odd).
     """
     weighed = found.half.T * even
     agreement = 2 * np.einsum("ai,ai->i", signs, weighed @ signs) - np.trace(weighed)
-    moved = signs.T * (even @ (signs * found.load[:, None])).T - odd @ found.load
-    return pull * (agreement - found.trace(odd[None])), pull[:, None] * moved
+    return agreement, signs.T * (even @ (signs * found.load[:, None])).T
 
 
 def _relevance_penalty(logit: FloatArray, prior: float) -> tuple[float, FloatArray, FloatArray]:
@@ -237,24 +239,26 @@ def _relevance_penalty(logit: FloatArray, prior: float) -> tuple[float, FloatArr
     return float(penalty), pull - pull.mean() + 0.04 * (mean - prior) / n, bend
 
 
-def fit_screened(samples: list[tuple[Observations, int]]) -> Mixture:
+def fit_screened(sample: Observations, rng: np.random.Generator) -> Fitted:
     """Model II with the relevances and amplitudes of highest penalised likelihood."""
-    n = samples[0][0].rows.players
+    sample = sample.thin(FINEST, rng)
+    n = sample.rows.players
     kernels = screened_kernels(n)
     start = np.concatenate([np.full(n, _likely_logit(n)), [5.0], [8.0 if k == Walsh(1) else 2.0 for k in kernels]])
     box = np.array([(-10.0, 3.5)] * n + [(-10.0, 18.0)] + [(-14.0, 14.0)] * len(kernels))
-    best = start
-    for sample, evaluations in samples:
-        best = minimise(screened_objective(sample, kernels), best, box, evaluations)
+    best, solved = climb(lambda part: screened_objective(part, kernels), sample, RELEVANCE_STEPS, start, box, rng)
     relevance = 1 / (1 + np.exp(-best[:n]))
-    return Mixture((RelevanceProduct(tuple(relevance.tolist())), *kernels), tuple(np.exp(best[n:]).tolist()))
+    mixture = Mixture((RelevanceProduct(tuple(relevance.tolist())), *kernels), tuple(np.exp(best[n:]).tolist()))
+    return Fitted(mixture, sample, solved)
 
 
-def minimise(objective: Objective, start: FloatArray, box: FloatArray, evaluations: int) -> FloatArray:
+def minimise(
+    objective: Objective, start: FloatArray, box: FloatArray, evaluations: int, least_gain: float
+) -> tuple[FloatArray, Solved | None]:
     """Damped steps within a box (p, 2), until one gains little: where a step fails, the next is shorter."""
     here, now, damping = start, objective(start), 0.01
     if now is None:
-        return start
+        return start, None
     gradient, curvature = now.derivatives()
     for left in reversed(range(evaluations - 1)):
         there = np.clip(here + _step(here, gradient, curvature, box, damping), *box.T)
@@ -264,10 +268,10 @@ def minimise(objective: Objective, start: FloatArray, box: FloatArray, evaluatio
             continue
         gain = now.value - then.value
         here, now, damping = there, then, damping / 4
-        if gain < LEAST_GAIN or left == 0:
+        if gain < least_gain or left == 0:
             break
         gradient, curvature = now.derivatives()
-    return here
+    return here, now.found
 
 
 def _step(here: FloatArray, gradient: FloatArray, curvature: FloatArray, box: FloatArray, damping: float) -> FloatArray:

@@ -11,11 +11,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg.blas import dsymm, dsyr, dtrmm
+from scipy.linalg.blas import dsymm, dsyr, dtrmm, dtrmv
 from scipy.linalg.lapack import dlauum, dpotrf, dpotrs, dtrtri
 
 from accredit.checks.numbers import FloatArray
-from accredit.values.surrogate.rows import CoalitionRows, Exchangeable, Kernel, Meeting
+from accredit.values.surrogate.rows import CoalitionRows, Kernel, Meeting
+from accredit.values.surrogate.size_local import SizeLocal
+from accredit.values.surrogate.walsh import Walsh
 
 SMALL_TRIANGLE_ROWS = 64  # rows of a triangle that is inverted as it is
 
@@ -30,10 +32,10 @@ class Mixture:
     def between(self, meeting: Meeting) -> FloatArray:
         """Σ_j a_j K_j(S, T): (M, M')."""
         parts = list(zip(self.kernels, self.amplitudes, strict=True))
-        alike = [(kernel.law, amplitude) for kernel, amplitude in parts if isinstance(kernel, Exchangeable)]
+        alike = [(kernel.law, amplitude) for kernel, amplitude in parts if isinstance(kernel, Walsh | SizeLocal)]
         whole = meeting.spread(lambda *sizes: np.asarray(sum(amplitude * law(*sizes) for law, amplitude in alike)))
         for kernel, amplitude in parts:
-            if not isinstance(kernel, Exchangeable):
+            if not isinstance(kernel, Walsh | SizeLocal):
                 whole += amplitude * kernel.between(meeting)
         return whole
 
@@ -108,6 +110,10 @@ class Solved:
         """P_TT: (M,). Half the cost of `half`."""
         root = inverse_of_lower(self.factor)
         return np.asarray(np.einsum("at,at->t", root, root) - self.bent**2 / self.information)
+
+    def times(self, load: FloatArray) -> FloatArray:
+        """C·load, from its factor: (M,)."""
+        return np.asarray(dtrmv(self.factor, dtrmv(self.factor, load, lower=1, trans=1), lower=1))
 
     def trace(self, grams: FloatArray) -> FloatArray:
         """⟨P, K_j⟩ for symmetric K_j: (J, M, M) -> (J,)."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 import numpy as np
 
@@ -70,7 +70,7 @@ class Meeting:
         if self._places is None:
             return law(n, k[:, None], t, self.common)
         sizes_k, sizes_t, overlaps, place = self._places
-        return law(n, sizes_k[:, None, None], sizes_t[:, None], overlaps).ravel().take(place)
+        return law(n, sizes_k[:, None, None], sizes_t[:, None], overlaps).ravel().take(place, mode="clip")
 
     @cached_property
     def _places(self) -> tuple[IntArray, IntArray, FloatArray, IntArray] | None:
@@ -83,14 +83,16 @@ class Meeting:
         corner = (row[:, None] * len(t) + column) * len(overlaps)
         return k, t, overlaps, corner + self.common.astype(np.int64)
 
-    def gram(self, kernel: Exchangeable) -> FloatArray:
-        """K(S, T), kept for whoever asks again: (M, M')."""
-        if kernel not in self._grams:
-            self._grams[kernel] = kernel.between(self)
-        return self._grams[kernel]
+    def grams(self, kernels: tuple[Exchangeable, ...]) -> FloatArray:
+        """K_j(S, T), kept for whoever asks again: (J, M, M')."""
+        if kernels not in self._grams:
+            made = self._grams[kernels] = np.empty((len(kernels), *self.common.shape))
+            for kernel, gram in zip(kernels, made, strict=True):
+                gram[:] = self.spread(kernel.law)
+        return self._grams[kernels]
 
     @cached_property
-    def _grams(self) -> dict[Exchangeable, FloatArray]:
+    def _grams(self) -> dict[tuple[Exchangeable, ...], FloatArray]:
         return {}
 
 
@@ -106,7 +108,6 @@ class Kernel(Protocol):
         ...
 
 
-@runtime_checkable
 class Exchangeable(Kernel, Protocol):
     """A kernel that treats all players alike: it knows two coalitions by their sizes and by how many players they share."""
 

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 LONGEST = 28  # characters of a name
-TITLE = 72  # characters of a line of a title
+TITLE = 88  # characters of a line of a title, less those of names beside it
+ALONE = 0.775  # share of a figure's width that its only Axes have before they are laid out
 WIDTH, LINE_HEIGHT, FRAME_HEIGHT = 7.4, 0.34, 1.5  # inches of a figure: its width, one line of bars, and what is around them
 
 
@@ -104,14 +105,37 @@ def short_names(names: Sequence[str], longest: int = LONGEST) -> list[str]:
     return found
 
 
+def line_names(names: Sequence[str]) -> list[str]:
+    """Names for lines of a figure, in two lines where they are long; of longer ones the beginning and the end, as words.
+
+    >>> line_names(["age", "mean balance of the current account", "payments that were late in the last 24 months of the loan"])
+    ['age', 'mean balance of the current\\naccount', 'payments that were late in…\\n…last 24 months of the loan']
+    """
+    found = [_in_two_lines(name) for name in names]
+    return found if len(set(found)) == len(set(names)) else short_names(names)
+
+
+def _in_two_lines(name: str) -> str:
+    lines = textwrap.wrap(printable(name), LONGEST) or [""]
+    if len(lines) > 2:
+        end = textwrap.wrap(printable(name)[::-1], LONGEST - 1)[0][::-1]
+        lines = [f"{textwrap.wrap(printable(name), LONGEST - 1)[0]}…", f"…{end}"]
+    return "\n".join(map(plain, lines))
+
+
 def signed(value: float) -> str:
     """A number with its sign, for the end of a bar."""
     return ("+" * bool(value > 0) + round_off(value, 3)).replace("-", "−")
 
 
 def finish(ax: Axes, title: str, below: str = "") -> Axes:
-    """The title, which may be a sentence of some lines, and no frame where nothing is read off."""
-    colours, lines = look(ax), textwrap.wrap(plain(title), TITLE) if below else [plain(title)]
+    """The title, which may be a sentence of some lines, and no frame where nothing is read off. Title and label fit into what
+    the names of lines leave of the figure's width."""
+    share = ax.get_position().width / ALONE * figure_of(ax).get_figwidth() / WIDTH
+    beside = max((_letters_beside(label.get_text()) for label in ax.get_yticklabels()), default=0)
+    wide = max(round(TITLE * share) - beside, TITLE // 3)
+    colours, lines = look(ax), textwrap.wrap(plain(title), wide) if below else [plain(title)]
+    ax.set_xlabel("\n".join(part for line in ax.get_xlabel().split("\n") for part in textwrap.wrap(line, wide) or [""]))
     ax.set_title("\n".join(filter(None, [*lines, below])), loc="left", fontsize="medium", color=colours.ink)
     ax.spines[["top", "right"]].set_visible(False)
     for side in ("left", "bottom"):
@@ -122,12 +146,26 @@ def finish(ax: Axes, title: str, below: str = "") -> Axes:
     return ax
 
 
+def _letters_beside(label: str) -> int:
+    """Letters by which a name of a line shortens the title above; those of a short one have room in the margin."""
+    return max(max(map(len, label.split("\n"))) - 4, 0)
+
+
 def name_lines(ax: Axes, names: list[str]) -> None:
     """One name per line, from the top down, without ticks."""
     ax.set_yticks(np.arange(len(names)), names)
     ax.set_ylim(len(names) - 0.4, -0.6)
+    write_names(ax)
+
+
+def write_names(ax: Axes) -> None:
+    """Names of lines have no ticks, and are smaller where one takes two lines."""
     ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_visible(False)
+    if any("\n" in label.get_text() for label in ax.get_yticklabels()):
+        ax.tick_params(axis="y", labelsize="small")
+        for label in ax.get_yticklabels():
+            label.set_linespacing(0.95)
 
 
 def fold_numbers(ax: Axes) -> None:

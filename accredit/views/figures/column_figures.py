@@ -19,13 +19,13 @@ from accredit.views.figures.canvas import (
     colour_bar,
     finish,
     fold_numbers,
+    line_names,
     look,
     make_room,
     name_lines,
     new_axes,
     plain,
     short,
-    short_names,
     value_colours,
 )
 from accredit.views.figures.row_figures import worth
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 POINTS = 4000  # rows drawn as points; more would be one blot
 SPREAD = 0.38  # of a line's height that its points take to either side
-IN_A_LEGEND = 60  # characters of a cohort's name
+IN_A_LEGEND = 40  # characters of a cohort's name
 STACKED = 8  # outputs drawn by themselves in one bar; the others together
 SLICES = 90  # of a violin
 
@@ -81,7 +81,7 @@ def bar(
         )
         for y, (x, end) in enumerate(zip(sizes.tolist(), ends.tolist(), strict=True))
     ]
-    name_lines(ax, short_names([explanation.players[i] for i in shown]))
+    name_lines(ax, line_names([explanation.players[i] for i in shown]))
     lines = f"; lines: {defaults.LEVEL:.0%} interval" if found.interval is not None else ""
     ax.set_xlabel(f"mean |credit|, {worth(explanation)}{lines}{_not_drawn(explanation, shown)}")
     finish(ax, _answer(explanation), f"Which columns matter, over {counted(len(explanation), 'row')}")
@@ -100,12 +100,10 @@ def _whiskers(ax: Axes, sizes: FloatArray, where: FloatArray | IntArray, interva
 
 def _stacked_bars(explanation: TableExplanation, ax: Axes | None, top: int, clusters: bool) -> Axes:
     """All outputs in one bar per column, those with most credit first; the ranking is that of their sum."""
-    if clusters:
-        raise InvalidInput(
-            "clusters draws one output; name it: plot.bar(clusters=True, output=…)", argument="clusters", code="conflict"
-        )
     found = explanation.overall_importance()
     shown = _order(found.credit, top)
+    tree = _tree(explanation, shown) if clusters else None
+    shown = shown if tree is None else shown[tree["leaves"]]
     sizes = np.abs(explanation.credit[:, shown]).mean(axis=0)  # (columns, outputs)
     order = np.argsort(-sizes.sum(axis=0), kind="stable")
     parts = [(short(explanation.outputs[k]), sizes[:, k]) for k in order[:STACKED]]
@@ -119,7 +117,7 @@ def _stacked_bars(explanation: TableExplanation, ax: Axes | None, top: int, clus
         left = left + size
     if found.interval is not None:
         _whiskers(ax, left, np.arange(len(shown)), found.interval[shown], colours)
-    name_lines(ax, short_names([explanation.players[i] for i in shown]))
+    name_lines(ax, line_names([explanation.players[i] for i in shown]))
     lines = f"; lines: {defaults.LEVEL:.0%} interval of the sum" if found.interval is not None else ""
     ax.set_xlabel(
         f"mean |credit|, {plain(unit(explanation))}, added over {len(explanation.outputs)} outputs{lines}"
@@ -127,7 +125,10 @@ def _stacked_bars(explanation: TableExplanation, ax: Axes | None, top: int, clus
     )
     _legend(ax, colours)
     fold_numbers(ax)
-    return finish(ax, f"Which columns matter, over {counted(len(explanation), 'row')} and all outputs")
+    finish(ax, f"Which columns matter, over {counted(len(explanation), 'row')} and all outputs")
+    if tree is not None:
+        _draw_tree(ax, tree, colours)
+    return ax
 
 
 def _cohort_bars(explanation: TableExplanation, by: Any, ax: Axes | None, top: int) -> Axes:
@@ -142,7 +143,7 @@ def _cohort_bars(explanation: TableExplanation, by: Any, ax: Axes | None, top: i
         ax.barh(where, found.credit[shown], color=colour, height=0.9 * height, label=label)
         if found.interval is not None:
             _whiskers(ax, found.credit[shown], where, found.interval[shown], colours)
-    name_lines(ax, short_names([explanation.players[i] for i in shown]))
+    name_lines(ax, line_names([explanation.players[i] for i in shown]))
     ax.set_xlabel(f"mean |credit|, {worth(explanation)}; lines: {defaults.LEVEL:.0%} interval{_not_drawn(explanation, shown)}")
     _legend(ax, colours)
     fold_numbers(ax)
@@ -176,9 +177,9 @@ def _draw_tree(ax: Axes, tree: Mapping[str, Any], colours: Look) -> None:
     for heights, joined in zip(tree["icoord"], tree["dcoord"], strict=True):
         beside.plot(joined, (np.array(heights) - 5) / 10, color=colours.soft, linewidth=1)
     beside.tick_params(axis="y", length=0, labelleft=False)
-    beside.set_xlim(0, 1.02)
-    beside.set_xticks([0, 0.5, 1], ["0", "0.5", "1"])
-    beside.set_xlabel("1 − association", fontsize="small")
+    beside.set_xlim(0, 1.08)
+    beside.set_xticks([0.5, 1], ["0.5", "1"])
+    beside.set_xlabel("1 − association", fontsize="x-small")
     beside.set_facecolor("none")
     finish(beside, "")
     beside.spines["left"].set_visible(False)
@@ -202,7 +203,7 @@ def beeswarm(explanation: TableExplanation, ax: Axes | None = None, *, top: int 
         ax.scatter(
             credit[known, y], height[known], s=size, c=share[known], cmap=palette, vmin=0, vmax=1, linewidths=0, rasterized=True
         )
-    name_lines(ax, short_names([explanation.players[i] for i in shown]))
+    name_lines(ax, line_names([explanation.players[i] for i in shown]))
     _write_ranges(ax, [value_range(explanation.values[i]) for i in shown], colours)
     ax.set_xlabel(f"credit, {worth(explanation)}: left lowers it, right raises it{_not_drawn(explanation, shown)}")
     _value_bar(ax, explanation, shown)
@@ -261,7 +262,7 @@ def violin(explanation: TableExplanation, ax: Axes | None = None, *, top: int = 
         ax.plot([first, third], [y, y], color=colours.ink, linewidth=2, solid_capstyle="butt")
         ax.plot([middle], [y], "o", color=colours.paper, markeredgecolor=colours.ink, markersize=4)
     ax.autoscale_view()
-    name_lines(ax, short_names([explanation.players[i] for i in shown]))
+    name_lines(ax, line_names([explanation.players[i] for i in shown]))
     _write_ranges(ax, [value_range(explanation.values[i]) for i in shown], colours)
     ax.set_xlabel(f"credit, {worth(explanation)}: left lowers it, right raises it{_not_drawn(explanation, shown)}")
     _value_bar(ax, explanation, shown)
@@ -316,7 +317,7 @@ def group_difference(
     ax.barh(where, difference[shown], color=colours.signs(difference[shown]), height=0.66)
     ax.errorbar(difference[shown], where, xerr=reach[shown], fmt="none", ecolor=colours.ink, elinewidth=1, capsize=2)
     ax.axvline(0, color=colours.soft, linewidth=0.8)
-    name_lines(ax, short_names([explanation.players[i] for i in shown]))
+    name_lines(ax, line_names([explanation.players[i] for i in shown]))
     outputs = explanation.prediction[:, explanation.place()]
     whole = float(outputs[inside].mean() - outputs[~inside].mean())
     ax.set_xlabel(

@@ -27,6 +27,7 @@ EFFECT_LINES = 200  # rows drawn as lines
 BINS = 30  # of the histogram below the points
 ALIKE = 12  # rows of like value, among which the credit should not differ if nothing interacts
 WORDS = 12  # kinds that are named on an axis; of more, every second, third, …
+ROOM_FOR_LEGEND = 0.1  # of the height of the lines
 CLIPPED = 0.02  # share of the values at either end that have the colour of the end
 
 
@@ -129,17 +130,20 @@ def effect(found: Effect, ax: Axes | None = None, *, seed: int = 0) -> Axes:
     x, ticks = positions(np.array(found.grid, dtype=object))
     where, _ = positions(np.array([*found.grid, *explanation.values[i]], dtype=object))
     ax.plot(x, found.lines[drawn_rows].T, color=colours.soft, linewidth=0.6, alpha=0.35)
-    ax.plot(x, found.mean, color=colours.ink, linewidth=2.2, label="mean over the rows (partial dependence)")
+    ax.plot(x, found.mean, color=colours.ink, linewidth=2.2, label="partial dependence")
     if found.accumulated is not None:
         ax.plot(x, found.accumulated, color=colours.down, linewidth=1.8, linestyle="--", label="accumulated local effects")
     credit = explanation.base[k] + explanation.credit[:, i, k]
-    ax.scatter(where[len(x) :], credit, s=9, color=colours.up, linewidths=0, zorder=3, label="base value + credit, each row")
+    ax.scatter(where[len(x) :], credit, s=9, color=colours.up, linewidths=0, zorder=3, label="base value + credit")
     ax.axhline(float(explanation.base[k]), color=colours.soft, linewidth=0.8, linestyle=":")
     if ticks:
         ax.set_xticks([at for at, _ in ticks], [short(name, 18) for _, name in ticks], rotation=30, ha="right")
     ax.set_xlabel(plain(found.column))
     ax.set_ylabel(worth(explanation))
-    ax.legend(fontsize="small", labelcolor=colours.ink, facecolor=colours.paper, edgecolor="none").set_zorder(4)
+    low, high = ax.get_ylim()
+    ax.set_ylim(low, high + ROOM_FOR_LEGEND * (high - low))  # above the lines, for no corner is free of them
+    legend = ax.legend(fontsize="small", labelcolor=colours.ink, facecolor="none", edgecolor="none", loc="upper left", ncols=3)
+    legend.set_in_layout(False)
     fold_numbers(ax)
     return finish(
         ax,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from accredit.views.figures.canvas import (
     finish,
     fold_numbers,
     lay_out,
+    line_names,
     look,
     make_room,
     new_axes,
@@ -22,6 +24,7 @@ from accredit.views.figures.canvas import (
     short_names,
     signed,
     width_of,
+    write_names,
 )
 from accredit.views.language.headlines import row_headline
 from accredit.views.language.largest import largest
@@ -47,7 +50,7 @@ def waterfall(explanation: TableExplanation, row: int = 0, ax: Axes | None = Non
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['age = 41', 'pay = 1200']
     """
-    names, steps = row_steps(explanation, row, top)
+    names, steps = row_steps(explanation, row, top, line_names)
     ax, k, count = new_axes(ax, len(steps) + 2), explanation.place(), len(steps)
     colours, base, prediction = look(ax), float(explanation.base[k]), float(explanation.prediction[row, k])
     ends = base + np.cumsum(steps[::-1])[::-1]  # the base value is at the bottom
@@ -58,8 +61,7 @@ def waterfall(explanation: TableExplanation, row: int = 0, ax: Axes | None = Non
     ax.plot([prediction] * 2, [-0.75, -0.33], color=colours.soft, linewidth=0.8, linestyle=":")
     ax.set_yticks(np.arange(count), names)
     ax.set_ylim(count + 0.35, -1.35)
-    ax.tick_params(axis="y", length=0)
-    ax.spines["left"].set_visible(False)
+    write_names(ax)
     said = _intervals(ax, explanation.row(row), top, ends, colours)
     texts = [_end_label(ax, y, float(ends[y]), float(steps[y]), bool(said), colours) for y in range(count)]
     for height, place, name, at in ((-0.8, "bottom", "prediction f(x)", row), (count - 0.2, "top", "base value E[f(X)]", None)):
@@ -244,11 +246,14 @@ def _name_segments(ax: Axes, segments: list[ForceSegment], colours: Look) -> int
     return unnamed
 
 
-def row_steps(explanation: TableExplanation, row: int, top: int) -> tuple[list[str], FloatArray]:
-    """Names with their values and credits of one row, largest first; beyond `top` the smallest together."""
+def row_steps(
+    explanation: TableExplanation, row: int, top: int, write: Callable[[Sequence[str]], list[str]] = short_names
+) -> tuple[list[str], FloatArray]:
+    """Names, as they are written here, with their values and credits of one row, largest first; beyond `top` the smallest
+    together."""
     credit = explanation.row(row).credit
     kept, rest = largest(credit, top)
-    columns = short_names([explanation.players[i] for i in kept.tolist()])
+    columns = write([explanation.players[i] for i in kept.tolist()])
     names = [f"{name} = {cell_text(explanation.values[i][row])}" for name, i in zip(columns, kept.tolist(), strict=True)]
     steps = credit[kept]
     if len(rest):

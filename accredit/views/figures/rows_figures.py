@@ -16,14 +16,15 @@ from accredit.views.figures.canvas import (
     colour_bar,
     finish,
     fold_numbers,
+    line_names,
     look,
     name_lines,
     new_axes,
     plain,
     short,
-    short_names,
     signed_colours,
     value_colours,
+    write_names,
 )
 from accredit.views.figures.column_figures import share_drawn, some_rows
 from accredit.views.figures.row_figures import OTHERS, worth
@@ -76,7 +77,7 @@ def heatmap(
     colours = look(ax)
     largest = float(np.quantile(np.abs(image), CLIPPED)) or float(np.abs(image).max()) or 1.0
     drawn = ax.imshow(image, aspect="auto", interpolation="nearest", cmap=signed_colours(colours), vmin=-largest, vmax=largest)
-    names = short_names([explanation.players[i] for i in kept])
+    names = line_names([explanation.players[i] for i in kept])
     name_lines(ax, [*names, OTHERS.format(len(rest))] if len(rest) else names)
     _line_above(ax, np.array([prediction[g].mean() for g in groups]), float(explanation.base[k]), len(image))
     each = "" if len(groups) == len(rows) else f", averaged in {len(groups)} groups"
@@ -102,7 +103,7 @@ def _line_above(ax: Axes, line: FloatArray, base: float, columns: int) -> None:
     names = [label.get_text() for label in ax.get_yticklabels()]
     ends = dict.fromkeys((low, high))
     ticks = [*(float(height(end)) for end in ends), *range(columns)]
-    ax.set_yticks(ticks, [*(f"f(x) = {round_off(end, 3)}" for end in ends), *names])
+    ax.set_yticks(ticks, [*(f"f(x) = {round_off(end)}" for end in ends), *names])
     ax.set_ylim(columns - 0.5, -ABOVE - 0.2)
 
 
@@ -141,12 +142,11 @@ def decision(explanation: TableExplanation, ax: Axes | None = None, *, top: int 
     ax.add_collection(LineCollection(paths, colors=scale.to_rgba(ends), linewidths=width, alpha=alpha))
     ax.axvline(base, color=colours.soft, linewidth=0.8, linestyle=":")
     ax.autoscale_view()
-    names = [*([OTHERS.format(len(rest))] if len(rest) else []), *short_names([explanation.players[i] for i in kept[::-1]])]
+    names = [*([OTHERS.format(len(rest))] if len(rest) else []), *line_names([explanation.players[i] for i in kept[::-1]])]
     ax.set_yticks(np.arange(1, len(names) + 1) - 0.5, names)
     ax.set_ylim(0, len(names))
-    ax.tick_params(axis="y", length=0)
+    write_names(ax)
     ax.grid(axis="y", color=colours.soft, alpha=0.25, linewidth=0.6)
-    ax.spines["left"].set_visible(False)
     ax.set_xlabel(f"{worth(explanation)}; dotted: base value {round_off(base)}")
     if np.ptp(ends) > 0:  # of one row, the line's end tells
         colour_bar(ax, scale, "prediction f(x)")

@@ -81,7 +81,7 @@ class Move:
 
     def __str__(self) -> str:
         is_number = bool(self.label) and not any(letter.isalpha() for letter in self.label)
-        name = f"Output “{self.label}” is" if is_number else self.label  # “0 8” would be a riddle
+        name = f"Output “{self.label.strip('“”')}” is" if is_number else self.label  # “0 8” would be a riddle
         if not self.before:
             return f"{name} {self.after}".strip()
         way = "unchanged from" if self.rises is None else "up from" if self.rises else "down from"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
+from collections.abc import Iterable
 
 from accredit.answers.verdicts import Origin
 from accredit.core import NoteKind
@@ -54,17 +55,22 @@ def evidence(found: Citations, citation: Citation) -> list[str]:
     lines = [f"with all passages {_said(whole)}; with none {_said(none)}"]
     for group in citation.support:
         share = citation.sufficiency(group)
-        kept = f", keeps {percent(share, 0)} of what passages add" if share is not None else ""
+        kept = f", keeps {_share(share)} of what passages add" if share is not None else ""
         lines.append(f"with {numbers(group)} alone {_said(citation.with_only(group))}{kept}")
     if citation.support:
         left = citation.with_only(set(whole.passages) - set(citation.cited))
         share = citation.necessity
-        lost = f", loses {percent(share, 0)}" if share is not None else ""
+        lost = f", loses {_share(share)}" if share is not None else ""
         lines += [f"what says it in [{one.passage + 1}]: “{quote(found, one)}”" for one in citation.quotes]
         lines.append(f"without {numbers(citation.cited)} {_said(left)}{lost}")
     elif closest := closest_pass(citation):
         lines.append(f"nearest: with {numbers(closest.passages)} alone {_said(closest)}")
     return lines
+
+
+def _share(share: float) -> str:
+    """A share of what passages add, as people say it: some passages alone may do better than all of them."""
+    return "all" if share >= 1 else percent(max(share, 0.0), 0)
 
 
 def quote(found: Citations, one: Quote) -> str:
@@ -84,10 +90,16 @@ def _said(one: Pass) -> str:
 
 
 def promise(found: Citations) -> str:
-    """What the error rate says, and what was measured on other prompts."""
+    """What the error rate says, and what was measured on other prompts; of another model than the calibrated one, nothing."""
+    calibrated = found.provenance.get("calibration")
+    if isinstance(calibrated, dict) and not calibrated.get("is of this model", True):
+        return "No error rate is stated: no calibration of this model was given."
     told = (
         f"Calibrated on planted facts: of sentences like those, at most {percent(found.error, 0)} of an origin are misjudged."
     )
+    written = found.provenance.get("answer from")
+    if isinstance(written, dict) and written.get("name") == "generated":
+        told += " Their answers were given; the model wrote this one, and what it misread counts as supported."
     measured = found.provenance.get("measured")
     if isinstance(measured, dict) and measured.get("error") == found.error:
         told += f" Of {measured['sentences']} other planted sentences {measured['wrong']} got a wrong verdict, "
@@ -100,7 +112,7 @@ def citations_text(found: Citations, more: bool = True) -> str:
     body = " ".join(f"{printable(found.text_of(each))} {mark(each)}" for each in found)
     lines = ["", *(f"  {line}" for line in textwrap.wrap(body, LINE - 2))]
     shown = sorted({i for each in found for i in each.cited})
-    lines += [""] * bool(shown) + [f"  [{i + 1}] {short(_source(found, i), LINE - 8)}" for i in shown]
+    lines += [""] * bool(shown) + [f"  [{i + 1}] {short(_source(found, i, found), LINE - 8)}" for i in shown]
     lines += [] if more else [""]
     for each in found:
         lines += [""] * more + _wrap(f"“{short(printable(found.text_of(each)), QUOTE)}”: {verdict(each)}", "")
@@ -111,12 +123,19 @@ def citations_text(found: Citations, more: bool = True) -> str:
     return screen(headline(found).text, lines, [*hidden, "", promise(found), *notes], more, warnings)
 
 
-def _source(found: Citations, passage: int) -> str:
+def _source(found: Citations, passage: int, cited_by: Iterable[Citation]) -> str:
     """What is shown of a cited passage: the sentences that say it, or all of it where none says it alone."""
-    quotes = {one for each in found for one in each.quotes if one.passage == passage}
+    quotes = {one for each in cited_by for one in each.quotes if one.passage == passage}
     return " … ".join(quote(found, one) for one in sorted(quotes, key=lambda one: one.start)) or printable(
         found.passages[passage]
     )
+
+
+def _in_short(citation: Citation) -> str:
+    """The surprise with all passages, with none, and with what is cited alone."""
+    read = {"all passages": citation.whole, "none": citation.none}
+    read |= {f"{numbers(group)} alone": citation.with_only(group) for group in citation.support}
+    return "surprise " + ", ".join(f"{fix(one.surprise, 1)} with {what}" for what, one in read.items())
 
 
 def _wrap(line: str, indent: str) -> list[str]:
@@ -134,9 +153,8 @@ def citations_markdown(found: Citations) -> str:
     body, notes = [], []
     for number, each in enumerate(found, 1):
         body.append(f"{_escape(found.text_of(each))}[^{number}]")
-        quoted = "".join(f" \\[{i + 1}\\] “{_escape(_source(found, i))}”" for i in each.cited)
-        shown = "; ".join(evidence(found, each))
-        notes.append(f"[^{number}]: {_escape(verdict(each)).capitalize()}.{quoted} ({_escape(shown)})")
+        quoted = "".join(f" \\[{i + 1}\\] “{_escape(_source(found, i, [each]))}”" for i in each.cited)
+        notes.append(f"[^{number}]: {_escape(verdict(each)).capitalize()}.{quoted} ({_escape(_in_short(each))})")
     ends = [promise(found), *map(str, found.notes)]
     return "\n".join([" ".join(body), "", *notes, "", *(_escape(line) + "\n" for line in ends)])
 

@@ -33,6 +33,8 @@ def words_alone(found: Trace) -> str:
     return {
         WordsAlone.ENOUGH: f"BM25 alone is enough here: shared words put row {first + 1} first, too.",
         WordsAlone.NARROW: "BM25 puts this text first, too, beside others that share as many words.",
+        WordsAlone.TELLING: f"BM25 puts row {first + 1} first, which says the answer and shares a rare word with the question: "
+        "on planted facts such a text was the right one, whatever gradients said. Read it first.",
         WordsAlone.DIFFERENT: f"BM25 puts row {first + 1} first, for the words it shares with the question: read both.",
         WordsAlone.SILENT: "BM25 says nothing: no training text shares a word with the question.",
     }[found.words_alone]

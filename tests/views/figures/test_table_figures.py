@@ -83,9 +83,28 @@ def test_long_names_leave_room_and_dollars_are_dollars():
     long = replace(e, players=("first part of a name that goes on and on to its end", "b", "$c$", "d"))
     for axes in (figures.bar(long), figures.beeswarm(long), figures.waterfall(long, 0)):
         labels = [label.get_text() for label in axes.get_yticklabels()]
-        assert any(says(label, "na…o its end") for label in labels)
+        assert any("first part of a name that\ngoes on and on to its end" in label for label in labels)
         assert any(label.startswith(r"\$c\$") for label in labels)
     assert says(figures.bar(long).get_title(loc="left"), "30 rows")
+
+
+def test_titles_and_labels_end_inside_the_figure():
+    e = explained(players=4)
+    long = replace(e, players=tuple(f"a name of a column of which there are many, number {k} (EUR)" for k in range(4)))
+    for draw in (figures.bar, figures.beeswarm, figures.waterfall, figures.group_difference):
+        axes = draw(long, np.arange(len(long)) < 5) if draw is figures.group_difference else draw(long)
+        axes.get_figure().draw_without_rendering()
+        width = axes.get_figure().bbox.width
+        for text in (axes.get_title(loc="left") and axes._left_title, axes.xaxis.label):
+            assert text.get_window_extent().x1 <= width + 1, text.get_text()
+
+
+def test_columns_of_several_classes_are_ordered_by_likeness_together():
+    one = explained(players=4)
+    credit, base = one.credit * [1.0, -0.5, -0.5], np.array([0.5, 0.2, 0.3])
+    e = TableExplanation(one.players, ("a", "b", "c"), credit, base, base + credit.sum(axis=1), one.values, "shapley")
+    names = [t.get_text() for t in figures.bar(e, clusters=True).get_yticklabels()]
+    assert sorted(names) == sorted(e.players) and figures.bar(e, clusters=True).child_axes
 
 
 def test_columns_beyond_the_top_are_summed_not_dropped():

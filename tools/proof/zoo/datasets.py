@@ -1,4 +1,4 @@
-"""A dozen tables that need no download: scikit-learn's own, and generated ones of the kinds that people have."""
+"""Some twenty tables that need no download: scikit-learn's own, and generated ones of the kinds that people have."""
 
 from __future__ import annotations
 
@@ -151,9 +151,103 @@ def _several() -> Table:
     return Table("several", x, np.stack([s, np.abs(s), x["c4"] * s], axis=1) + 0.1 * rng.normal(size=(FEW, 3)))
 
 
+def _kinds() -> Table:
+    """Columns of every kind that a database gives: small and unsigned, yes or no, days, single precision, nullable."""
+    import pandas
+
+    rng = np.random.default_rng(11)
+    base = _signal(x := _numbers(rng, 5))
+    flag, day = rng.random(FEW) < 0.3, 738_000 + rng.integers(0, 900, FEW)
+    frame = pandas.DataFrame(
+        {
+            "id": np.arange(FEW, dtype=np.uint32) + 4_000_000_000 - FEW,
+            "day": day,
+            "flag": flag,
+            "small": rng.integers(-128, 127, FEW).astype(np.int8),
+            "amount": x["c0"].to_numpy(dtype=np.float32),
+            "always": np.full(FEW, 7.0),
+            "maybe": pandas.array(rng.integers(0, 50, FEW), dtype="Int64"),
+            "sure": pandas.array(rng.random(FEW) < 0.5, dtype="boolean"),
+        }
+    )
+    frame.loc[rng.random(FEW) < 0.1, "maybe"] = pandas.NA
+    return Table("kinds", frame, base + flag * 2.0 + (day - 738_450) / 300 + 0.1 * rng.normal(size=FEW))
+
+
+def _scales() -> Table:
+    """Columns from 1e-25 to 1e25, and a target of 1e9."""
+    rng = np.random.default_rng(12)
+    x = _numbers(rng, 5)
+    y = _signal(x)
+    for column, scale in zip(x, (1e-25, 1e25, 1.0, 1e-7, 1e9), strict=True):
+        x[column] = x[column] * scale
+    x["c2"] = x["c2"] + 1e8
+    return Table("scales", x, y * 1e9)
+
+
+def _steps() -> Table:
+    """Two columns of words, one of forty kinds with most of them rare, and a number."""
+    import pandas
+
+    rng = np.random.default_rng(13)
+    shop = np.minimum(rng.geometric(0.12, FEW), 40)
+    kind = rng.choice(["a b", "b,c", "d=e", "é"], FEW)
+    x = pandas.DataFrame({"size": rng.normal(size=FEW).round(1), "rank": rng.integers(0, 4, FEW)})
+    x["shop"], x["kind"] = pandas.Categorical([f"shop {s}" for s in shop]), pandas.Categorical(kind)
+    return Table("steps", x, np.sin(shop) + (kind == "é") * x["size"].to_numpy() + 0.1 * rng.normal(size=FEW))
+
+
+def _sparse() -> Table:
+    """Mostly zeros."""
+    rng = np.random.default_rng(14)
+    x = _numbers(rng, 9)
+    x = x.where(rng.random(x.shape) < 0.15, 0.0)
+    return Table("sparse", x, _signal(x) + 0.1 * rng.normal(size=FEW))
+
+
+def _words() -> Table:
+    """Short texts as weights of their words."""
+    import pandas
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    rng = np.random.default_rng(15)
+    known = np.array(["good", "bad", "fine", "poor", "warm", "cold", "long", "short", "new", "old"])
+    texts = [" ".join(rng.choice(known, 6)) for _ in range(FEW)]
+    vectors = TfidfVectorizer(norm="l2").fit(texts)
+    x = pandas.DataFrame(vectors.transform(texts).toarray(), columns=vectors.get_feature_names_out())
+    return Table("words", x, ((x["good"] + x["warm"] > x["bad"] + x["cold"]).to_numpy()).astype(np.int64))
+
+
+def _edges() -> Table:
+    """Decimals that single precision does not have: nearly every row lies on a threshold."""
+    rng = np.random.default_rng(16)
+    x = _numbers(rng, 5).round(1)
+    x["c4"] = 16_777_216 + rng.integers(0, 6, FEW)  # where single precision knows only even numbers
+    return Table("edges", x, _signal(x) + (x["c4"].to_numpy() % 3) + 0.1 * rng.normal(size=FEW))
+
+
+def _labels() -> Table:
+    """Seven classes, one of them rare."""
+    rng = np.random.default_rng(17)
+    x = _numbers(rng, 6, 700)
+    return Table("labels", x, np.digitize(_signal(x) + 0.4 * rng.normal(size=700), [-2.5, -1.2, -0.5, 0.3, 1.0, 1.8]))
+
+
+def _wild() -> Table:
+    """Gaps in every column, one column of hardly anything but gaps, one that says which rows have some."""
+    rng = np.random.default_rng(18)
+    x = _numbers(rng, 6)
+    y = _signal(x) + 0.1 * rng.normal(size=FEW)
+    x = x.mask(rng.random(x.shape) < 0.3)
+    x["c5"] = x["c5"].where(np.arange(FEW) % 100 == 0)
+    x["gaps"] = x["c0"].isna().to_numpy()
+    return Table("wild", x, y)
+
+
 _MADE: tuple[Callable[[], Table], ...] = (
     *(_diabetes, _wine, _cancer, _iris, _prices, _counts, _amounts, _claims),
     *(_rare, _gaps, _mixed, _queries, _survival, _several),
+    *(_kinds, _scales, _steps, _sparse, _words, _edges, _labels, _wild),
 )
 NAMES = tuple(made.__name__[1:] for made in _MADE)
 

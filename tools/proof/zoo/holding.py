@@ -15,7 +15,7 @@ from accredit.errors import AccreditError
 from accredit.rows.result import TableExplanation
 from tools.proof.zoo.datasets import table
 from tools.proof.zoo.oracles import brute_force, contributions, own_output
-from tools.proof.zoo.recipes import Recipe
+from tools.proof.zoo.recipes import CLASSES, Recipe
 
 ROWS, BACKGROUND = 3, 8
 RAW = ("log", "logit", "log-joint", "pairs", "path length")  # raw scales, asked for where what is natural has no closed form
@@ -124,7 +124,10 @@ def _by_cover(found: Finding, model: Any) -> None:
         _compare_output(found, model, rows, e)
         if oracle is not None:
             _compare(found, f"cover ratios, {e.payoff}", e, *oracle)
-        elif not getattr(model, "get_all_params", dict)().get("class_weights"):  # they weigh the covers, too
+        elif found.recipe.data not in CLASSES and found.recipe.library not in (
+            "xgboost",
+            "lightgbm",
+        ):  # there covers are counts of rows
             _compare_start(found, model, e)
         found.cover = "right" if len(found.faults) == before else "wrong"
         return

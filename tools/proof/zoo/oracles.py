@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import product
 from math import comb
 from typing import Any
 
 import numpy as np
 
-from accredit.core import FloatArray
+from accredit.core import BoolArray, FloatArray
 
 MOST_COLUMNS = 10  # up to which all coalitions of columns are tried
 
@@ -116,33 +118,37 @@ def contributions(model: Any, rows: Any) -> tuple[FloatArray, FloatArray] | None
     library = library_of(model)
     columns = rows.shape[1]
     if library == "xgboost":
-        if getattr(model, "multi_strategy", None) == "multi_output_tree" or _has_vector_leaves(model):
-            return None
+        if _has_vector_leaves(model):  # for which xgboost has no contributions
+            return _by_definition(*_vector_trees(model), rows)
         return _split(_xgboost_contributions(model, rows), columns)
     if library == "lightgbm":
-        if type(model).__name__ != "Booster" and model.get_params().get("linear_tree"):
+        if "is_linear=1" in (model if type(model).__name__ == "Booster" else model.booster_).model_to_string():
             return None
         given = np.asarray(model.predict(rows, pred_contrib=True)) / _rounds(model)
         return _split(given.reshape(len(rows), -1, columns + 1), columns)
     if library == "catboost":
         import catboost
 
-        if model.get_all_params().get("grow_policy") != "SymmetricTree" or model.get_all_params().get("monotone_constraints"):
-            return None  # there catboost's contributions do not start from the mean of its own training predictions
         named = [str(c) for c in rows.columns if rows[c].dtype == "category"]
+        if not _plain_catboost(model):
+            return None if named else _by_definition(*_catboost_trees(model), rows)
         given = model.get_feature_importance(catboost.Pool(rows, cat_features=named), type="ShapValues")
         return _split(np.asarray(given).reshape(len(rows), -1, columns + 1), columns)
     return _shap_contributions(model, rows)
 
 
 def _has_vector_leaves(model: Any) -> bool:
-    if type(model).__name__ != "Booster":
-        return False
+    grown = _learner(model)["gradient_booster"].get("model", {})
+    return any(int(tree["tree_param"]["size_leaf_vector"]) > 1 for tree in grown.get("trees", []))
+
+
+def _learner(model: Any) -> dict[str, Any]:
+    """What xgboost writes of a model."""
     import json
 
-    return int(json.loads(model.save_config())["learner"]["learner_model_param"].get("num_target", 1)) > 1 and (
-        "multi_output_tree" in model.save_config()
-    )
+    booster = model if type(model).__name__ == "Booster" else model.get_booster()
+    written: dict[str, Any] = json.loads(bytes(booster.save_raw("json")))["learner"]
+    return written
 
 
 def _split(given: FloatArray, columns: int) -> tuple[FloatArray, FloatArray]:
@@ -174,6 +180,112 @@ def _shap_contributions(model: Any, rows: Any) -> tuple[FloatArray, FloatArray] 
         return None
     base = np.broadcast_to(np.ravel(explainer.expected_value), (len(rows), np.size(explainer.expected_value)))
     return given.reshape(len(rows), rows.shape[1], -1), np.asarray(base)
+
+
+@dataclass(frozen=True)
+class Node:
+    """A node of a tree as its library wrote it, and nothing more."""
+
+    cover: float  # training weight
+    value: FloatArray | None = None  # (outputs,) at a leaf
+    column: int = -1
+    left: Node | None = None
+    right: Node | None = None
+    goes_left: Callable[[float], bool] | None = None
+
+
+def _plain_catboost(model: Any) -> bool:
+    """Are catboost's own contributions those of the definition? In trees that are not symmetric they do not add up to the
+    prediction, in monotone ones they leave out leaves that no training row reached; sums and scaled models have none."""
+    known = model.get_all_params() if model.get_metadata().get("params") else {}
+    symmetric = known.get("grow_policy") == "SymmetricTree" and not known.get("monotone_constraints")
+    return symmetric and model.get_scale_and_bias()[0] == 1.0
+
+
+def _catboost_trees(model: Any) -> tuple[list[Node], FloatArray]:
+    """Trees from catboost's JSON."""
+    import json
+    import tempfile
+    from pathlib import Path
+
+    file = Path(tempfile.mkdtemp()) / "model.json"
+    model.save_model(str(file), format="json")
+    written = json.loads(file.read_text(encoding="utf-8"))
+    scale, bias = written["scale_and_bias"]
+    columns = {f["feature_index"]: f for f in written["features_info"]["float_features"]}
+
+    def test(split: dict[str, Any]) -> tuple[int, Callable[[float], bool]]:
+        border, info = np.float32(split["border"]), columns[split["float_feature_index"]]
+        above = info["nan_value_treatment"] == "AsTrue"
+        return info["flat_feature_index"], lambda x: (not above) if np.isnan(x) else not np.float32(x) > border
+
+    def grow(node: dict[str, Any]) -> Node:
+        if "split" not in node:
+            return Node(float(node["weight"]), scale * np.ravel(node["value"]))
+        left, right, (column, goes) = grow(node["left"]), grow(node["right"]), test(node["split"])
+        return Node(left.cover + right.cover, None, column, left, right, goes)
+
+    def unfold(tree: dict[str, Any], depth: int, place: int) -> Node:
+        if depth == 0:
+            value = np.reshape(tree["leaf_values"], (len(tree["leaf_weights"]), -1))[place]
+            return Node(float(tree["leaf_weights"][place]), scale * value)
+        column, goes = test(tree["splits"][depth - 1])
+        left, right = (unfold(tree, depth - 1, place | bit << (depth - 1)) for bit in (0, 1))
+        return Node(left.cover + right.cover, None, column, left, right, goes)
+
+    symmetric = written.get("oblivious_trees")
+    trees = [unfold(t, len(t["splits"]), 0) for t in symmetric] if symmetric else [grow(t) for t in written["trees"]]
+    return trees, np.asarray(bias, dtype=np.float64)
+
+
+def _vector_trees(model: Any) -> tuple[list[Node], FloatArray]:
+    """Trees with several outputs from xgboost's JSON; the base is what its own output has beyond them."""
+    import json
+
+    learner = _learner(model)
+    objective, stored = learner["objective"]["name"], learner["learner_model_param"]["base_score"]
+    base = np.ravel(np.asarray(json.loads(stored), dtype=np.float64))
+    if objective == "binary:logistic":
+        base = np.log(base / (1 - base))
+    trees = []
+    for tree in learner["gradient_booster"]["model"]["trees"]:
+        weights = np.reshape(tree["leaf_weights"], (-1, int(tree["tree_param"]["size_leaf_vector"])))
+
+        def grow(at: int, tree: Any = tree, weights: FloatArray = weights) -> Node:
+            cover, left, right = tree["sum_hessian"][at], tree["left_children"][at], tree["right_children"][at]
+            if left < 0:
+                return Node(cover, weights[right])
+            limit, missing = np.float32(tree["split_conditions"][at]), bool(tree["default_left"][at])
+            goes = lambda x: missing if np.isnan(x) else bool(np.float32(x) < limit)  # noqa: E731
+            return Node(cover, None, tree["split_indices"][at], grow(left), grow(right), goes)
+
+        trees.append(grow(0))
+    return trees, base
+
+
+def _by_definition(trees: list[Node], base: FloatArray, rows: Any) -> tuple[FloatArray, FloatArray] | None:
+    """Shapley values from the definition: of every coalition, in which the other columns send the row down both sides of
+    their tests by training weight; a node that none came to sends half of it."""
+    n = rows.shape[1]
+    if n > MOST_COLUMNS:
+        return None
+    plays = np.array(list(product([False, True], repeat=n)))[:, ::-1]  # bit i of the place says whether i plays
+    found, nobody = [], []
+    for row in np.asarray(rows, dtype=np.float64):
+        worth = sum(_worth(tree, row, plays, np.ones(len(plays))) for tree in trees) + base
+        found.append(_shapley(worth, n))
+        nobody.append(worth[0])
+    return np.stack(found), np.stack(nobody)
+
+
+def _worth(node: Node, row: FloatArray, plays: BoolArray, share: FloatArray) -> FloatArray:
+    if node.value is not None:
+        return np.asarray(share[:, None] * node.value)
+    assert node.left is not None and node.right is not None and node.goes_left is not None
+    part = node.left.cover / node.cover if node.cover > 0 else 0.5
+    goes, mine = node.goes_left(row[node.column]), plays[:, node.column]
+    left = share * np.where(mine, float(goes), part)
+    return _worth(node.left, row, plays, left) + _worth(node.right, row, plays, share - left)
 
 
 def brute_force(model: Any, rows: Any, background: Any, payoff: str) -> tuple[FloatArray, FloatArray] | None:

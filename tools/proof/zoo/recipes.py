@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tools.proof.zoo.datasets import Table, table
+from tools.proof.zoo.odd import odd
 from tools.proof.zoo.wider import wider
 
 SEED = 0
@@ -38,7 +39,7 @@ class Recipe:
 
 def recipes() -> list[Recipe]:
     """Every model of the zoo, library by library."""
-    more = [Recipe(library, name, data, train) for library, name, data, train in wider()]
+    more = [Recipe(library, name, data, train) for library, name, data, train in (*wider(), *odd())]
     return [*_xgboost(), *_lightgbm(), *_catboost(), *_scikit(), *more]
 
 
