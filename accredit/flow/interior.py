@@ -326,7 +326,7 @@ class _Path:
             self._move(*self._direction(mu / self.x, mu / self.s))
             return
         _, dx, dz, dw = self._direction(np.zeros_like(self.x), np.zeros_like(self.x))
-        primal, dual = self._lengths(dx, dz, dw)
+        primal, dual = (min(1.0, length) for length in self._lengths(dx, dz, dw))
         target = max(mu, self.mu * ((1 - primal) * (1 - dual)) ** AIM)
         for_z, for_w = (target - dx * dz) / self.x, (target + dx * dw) / self.s  # Mehrotra's second-order terms
         self._move(*self._direction(for_z, for_w))
@@ -341,14 +341,14 @@ class _Path:
         return dy, dx, dz, dw
 
     def _lengths(self, dx: FloatArray, dz: FloatArray, dw: FloatArray) -> tuple[float, float]:
-        """How far flow and multipliers may go, at most 1."""
+        """How many such steps flow and multipliers may go before one of them is 0."""
         primal = max(float((-dx / self.x).max()), float((dx / self.s).max()))
         shut = self.closed
         dual = max(float((-dz / self.z).max()), float((-dw[shut] / self.w[shut]).max(initial=0.0)))
-        return min(1.0, 1 / max(primal, 1e-30)), min(1.0, 1 / max(dual, 1e-30))
+        return 1 / max(primal, 1e-30), 1 / max(dual, 1e-30)
 
     def _move(self, dy: FloatArray, dx: FloatArray, dz: FloatArray, dw: FloatArray) -> None:
-        primal, dual = (min(1.0, length * TO_THE_WALL) if length < 1 else 1.0 for length in self._lengths(dx, dz, dw))
+        primal, dual = (min(1.0, length * TO_THE_WALL) for length in self._lengths(dx, dz, dw))
         self.x = self.x + primal * dx
         self.s = self.s - primal * dx
         self.z, self.w, self.y = self.z + dual * dz, self.w + dual * dw, self.y + dual * dy

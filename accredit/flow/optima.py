@@ -20,12 +20,11 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from accredit.core import BoolArray, FloatArray, IntArray
-from accredit.errors import InvalidInput, MissingExtra
+from accredit.errors import InvalidInput, MissingExtra, NotConverged
 from accredit.flow.network import from_units, in_units, integer_shift
-from accredit.flow.program import FlowProgram
+from accredit.flow.program import TIGHT, FlowProgram
 from accredit.flow.solver import MaxFlow, simple_max_flow, solve
 
-TIGHT = 1e-9  # room and reduced costs below this count as none, in units of the largest flow and of the largest cost
 UNCLEAR = 1e-7  # reduced costs up to here may be rounding
 RANGE_SECONDS = 10.0  # that exact ranges may take
 
@@ -147,25 +146,40 @@ class Optima:
         exact[free] = False
         ended = time.monotonic() + seconds
         order = free[np.argsort(-self.edges[free], kind="stable")]
-        for edge, (less, more) in zip(order, self._moves(order), strict=False):
-            bounds[edge] = self.edges[edge] - less, self.edges[edge] + more
-            exact[edge] = True
+        for edge, moves in zip(order, self._moves(order), strict=False):
+            if moves is not None:
+                bounds[edge] = self.edges[edge] - moves[0], self.edges[edge] + moves[1]
+                exact[edge] = True
             if time.monotonic() > ended:
                 break
         return Ranges(bounds, exact, seconds)
 
-    def _moves(self, edges: IntArray) -> Iterator[tuple[float, float]]:
-        """How much less and more each of some free edges can carry: by max flows, or programs where OR-tools is not there."""
+    def _moves(self, edges: IntArray) -> Iterator[tuple[float, float] | None]:
+        """How much less and more each of some free edges can carry: by max flows, or by programs where OR-tools is not there or
+        its whole numbers are too coarse beside the widest edge; None where rounding leaves no answer."""
         try:
             solver = simple_max_flow()
         except MissingExtra:
             return map(self._move_by_program, edges)
-        return self._moves_by_flows(solver, edges)
+        rooms, shift = self._room_of_cycles()
+        if rooms.any() and from_units(1, shift) > TIGHT * self.scale:
+            return map(self._move_by_program, edges)
+        return self._moves_by_flows(solver, edges, rooms, shift)
 
-    def _move_by_program(self, edge: int) -> tuple[float, float]:
+    def _room_of_cycles(self) -> tuple[FloatArray, int]:
+        """The room of movable edges forward and then backward, none wider than any finite cycle; and their whole numbers."""
+        more, less = self.rooms
+        most = float(more[np.isfinite(more)].sum() + less.sum())  # no finite cycle carries more
+        rooms = np.minimum(np.concatenate([more[self.movable], less[self.movable]]), most)
+        return rooms, integer_shift(float(rooms.sum()))
+
+    def _move_by_program(self, edge: int) -> tuple[float, float] | None:
         cost = np.zeros(len(self.edges))
         cost[edge] = 1.0
-        down, up = (self._least(cost), self._least(-cost))
+        try:
+            down, up = (self._least(cost), self._least(-cost))
+        except NotConverged:
+            return None
         return float(self.edges[edge] - down), np.inf if up == -np.inf else float(-up - self.edges[edge])
 
     def _least(self, cost: FloatArray) -> float:
@@ -177,16 +191,13 @@ class Optima:
                 return -np.inf
             raise
 
-    def _moves_by_flows(self, solver: MaxFlow, edges: IntArray) -> Iterator[tuple[float, float]]:
+    def _moves_by_flows(self, solver: MaxFlow, edges: IntArray, rooms: FloatArray, shift: int) -> Iterator[tuple[float, float]]:
         """A max flow from the edge's head back to its tail, without the edge, is how much more it can carry."""
         more, less = self.rooms
         endless = np.isinf(more) & self.movable
-        most = float(more[np.isfinite(more)].sum() + less.sum())  # no finite cycle carries more
         turning = strong_components(len(self.program.demand), self.program.tail[endless], self.program.head[endless])
         arcs = np.flatnonzero(self.movable)
         tail, head = self.program.tail[arcs], self.program.head[arcs]
-        rooms = np.minimum(np.concatenate([more[arcs], less[arcs]]), most)
-        shift = integer_shift(float(rooms.sum()))
         units = in_units(rooms, shift)
         numbers = solver.add_arcs_with_capacity(
             np.concatenate([tail, head]).astype(np.int32), np.concatenate([head, tail]).astype(np.int32), units

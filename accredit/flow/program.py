@@ -26,9 +26,15 @@ from accredit.flow.circulation import KKT
 if TYPE_CHECKING:
     from scipy.optimize import OptimizeResult
 
+TIGHT = 1e-9  # reduced costs below this count as none, in units of the largest cost; so does room, of the largest flow
 PROVEN = 1e-8  # how far a proof may be from what it proves, relative
-COST_ROUNDING = 1e-13  # of the largest product of a capacity and a cost
-STRICT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}  # the least that HiGHS takes
+COST_ROUNDING = 1e-13  # of the largest cost: a reduced cost below it is none
+REFINEMENTS = 4  # of an optimum, each in units of what the one before leaves
+REFINED = 1e-10  # of the largest flow: no refinement is needed below it
+TOLERANCE_LOST = 1e-7  # of the widest edge: what is left beyond it is no rounding but a wrong answer
+TOLERANCE = 1e-10  # the least that HiGHS takes
+STRICT = {"primal_feasibility_tolerance": TOLERANCE, "dual_feasibility_tolerance": TOLERANCE}
+DEMAND_ROUNDING = 1e-14  # of the largest flow: demands do not add up to zero more exactly
 UNBOUNDED = "the flow is unbounded: a path or a cycle of negative cost has no limit; give it a capacity"
 NAMED = 8  # nodes that a message names
 
@@ -76,34 +82,67 @@ class FlowProgram:
         """A flow of least cost, a vertex of all of them, and prices that prove it; refused where they do not, in words that
         count in what the caller measures by, `unit` of which is 1 here."""
         width, price = self.width(), self.price()
-        even = replace(
-            self,
-            lower=self.lower / width,
-            upper=self.upper / width,
-            cost=self.cost / price,
-            demand=self.demand / width,
-        )
+        even = self.scaled(width, price)
         found = _least(even)
         if found.status == 2:
             raise InvalidInput(f"there is not {what}: {even.contradiction(width * unit, name)}", code="conflict")
         check_solved(found)
-        edges, prices = np.asarray(found.x) * width + 0.0, np.asarray(found.eqlin.marginals) * price
+        edges, prices = self._refined(np.asarray(found.x) * width + 0.0, np.asarray(found.eqlin.marginals) * price)
         self.prove(edges, prices)
         return edges, prices
 
-    def prove(self, edges: FloatArray, prices: FloatArray) -> KKT:
-        """The residuals of an optimum; NotConverged where they are not about zero."""
-        width, price = self.width(), self.price()
+    def scaled(self, width: float, price: float) -> FlowProgram:
+        """The same in other units of flow and of cost."""
+        return FlowProgram(self.tail, self.head, self.lower / width, self.upper / width, self.cost / price, self.demand / width)
+
+    def _refined(self, edges: FloatArray, prices: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The optimum where all that flows is lost in the rounding of the widest edge: what a solution leaves to be done is a
+        program of its own, solved in its own units (Gleixner, Steffy and Wolter, 2016)."""
+        for _ in range(REFINEMENTS):
+            left, size = self._left(edges, prices), float(np.abs(edges).max(initial=0.0))
+            if not REFINED * size < left <= TOLERANCE_LOST * self.width():
+                break
+            rest = replace(
+                self,
+                lower=self.lower - edges,
+                upper=self.upper - edges,
+                cost=self.reduced(prices),
+                demand=self.demand - self.balance(edges),
+            )
+            found = _least(rest.scaled(left, self.price()), max(TOLERANCE, DEMAND_ROUNDING * size / left))
+            if found.status != 0:
+                break
+            edges = np.clip(edges + np.asarray(found.x) * left, self.lower, self.upper) + 0.0
+            prices = prices + np.asarray(found.eqlin.marginals) * self.price()
+        return edges, prices
+
+    def _left(self, edges: FloatArray, prices: FloatArray) -> float:
+        """How far a flow is from one that these prices prove: the largest imbalance, excess, or distance from a bound where its
+        reduced cost wants it."""
+        reduced, none = self.reduced(prices), TIGHT * self.price()
         kkt = self.residuals(edges, prices)
-        dear = kkt.gap > PROVEN * float(np.abs(self.cost) @ np.abs(edges)) + COST_ROUNDING * width * price
-        lost = max(kkt.conservation, kkt.over_capacity)
-        if not (not dear and lost <= PROVEN * float(np.abs(edges).max(initial=0.0)) + COST_ROUNDING * width):
+        up = np.where((reduced < -none) & np.isfinite(self.upper), self.upper - edges, 0.0)
+        down = np.where(reduced > none, edges - self.lower, 0.0)
+        return max(kkt.conservation, kkt.over_capacity, float(up.max(initial=0.0)), float(down.max(initial=0.0)))
+
+    def prove(self, edges: FloatArray, prices: FloatArray) -> KKT:
+        """The residuals of an optimum; NotConverged where they are not about zero, as seen from the largest flow."""
+        kkt = self.residuals(edges, prices)
+        if not self.is_proven(kkt, edges, 0.0):
             raise NotConverged("a circulation was found and no prices that prove it: capacities or costs are too far apart")
         return kkt
+
+    def is_proven(self, kkt: KKT, edges: FloatArray, epsilon: float) -> bool:
+        """Whether residuals are no more than `epsilon` and rounding, as seen from the largest flow."""
+        size = float(np.abs(edges).max(initial=0.0))
+        spent = float(np.abs(self.cost) @ np.abs(edges))
+        paid = epsilon * (1 + PROVEN) + PROVEN * spent + COST_ROUNDING * size * self.price()
+        return kkt.gap <= paid and max(kkt.conservation, kkt.over_capacity) <= PROVEN * size
 
     def residuals(self, f: FloatArray, y: FloatArray) -> KKT:
         """How far a flow (m,) and prices (n,) are from optimal, each the largest of its kind."""
         reduced = self.reduced(y)
+        reduced[np.abs(reduced) <= COST_ROUNDING * self.price()] = 0.0
         low, high = np.maximum(reduced, 0.0), np.maximum(-reduced, 0.0)
         bounded = np.isfinite(self.upper)
         paid = np.where(bounded, high, 0.0)
@@ -171,7 +210,7 @@ def incidence(tail: IntArray, head: IntArray, nodes: int) -> sparse.csr_array:
     return sparse.csr_array((signs, (np.tile(edges, 2), both)), shape=(len(edges), nodes))
 
 
-def _least(program: FlowProgram) -> OptimizeResult:
+def _least(program: FlowProgram, tolerance: float = TOLERANCE) -> OptimizeResult:
     from scipy.optimize import linprog
 
     return linprog(
@@ -180,7 +219,7 @@ def _least(program: FlowProgram) -> OptimizeResult:
         b_eq=program.demand,
         bounds=np.stack([program.lower, program.upper], axis=1),
         method="highs",
-        options=STRICT,
+        options=STRICT | {"primal_feasibility_tolerance": tolerance},
     )
 
 

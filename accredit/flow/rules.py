@@ -144,7 +144,7 @@ def centring_error(program: FlowProgram, moves: BoolArray, edges: FloatArray, pr
 
 
 def _least_squares(optima: Optima) -> Chosen:
-    edges, moves, nothing = optima.edges, optima.movable, np.zeros(len(optima.edges), dtype=bool)
+    edges, moves, nothing = optima.edges, optima.free, np.zeros(len(optima.edges), dtype=bool)
     width = 2 * float(np.sqrt(edges @ edges))  # no edge of the least squares carries half of it
     if not moves.any() or not width:
         return Chosen(edges, True, nothing, 0.0)
@@ -189,6 +189,8 @@ def _polish(program: FlowProgram, moves: BoolArray, edges: FloatArray, prices: F
 def _least_sum(optima: Optima) -> Chosen:
     """The vertex of least Σ |f|. An edge that may carry either sign is split into one each way."""
     program, edges = optima.program, optima.edges
+    width = 2 * float(np.abs(edges).sum())  # no edge of the least sum carries half of it
+    program = replace(program, lower=np.maximum(program.lower, -width), upper=np.minimum(program.upper, width))
     face = program.on_face(edges, optima.tight, np.sign(edges))
     either = (face.lower < 0) & (face.upper > 0)
     cost = np.where(either | (face.lower >= 0), 1.0, -1.0)

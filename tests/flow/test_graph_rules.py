@@ -271,3 +271,38 @@ def test_wide_graphs_are_walked_in_time_that_grows_with_their_edges():
     """A path of many edges took one pass over all edges for each of its nodes."""
     rows = [(a, b, 2.0) for a, b in pairwise(range(8_000))]
     assert graph_flow(Graph.of(rows), 0, 7_999).value == pytest.approx(2)
+
+
+@pytest.mark.slow
+def test_a_trickle_between_wide_edges_is_not_lost_in_their_rounding():
+    """Capacities of 1e-9 beside 1e9: nothing was conserved, and the proof allowed for it. Reference: whole numbers."""
+    networkx = pytest.importorskip("networkx")
+    for seed in range(12):
+        rng = np.random.default_rng([8, seed])
+        ends = [(int(a), int(b)) for a, b in rng.integers(8, size=(24, 2)) if a != b]
+        whole = [int(x) for x in np.where(rng.random(len(ends)) < 0.5, 1, 10**18) * rng.integers(1, 5, len(ends))]
+        cost = [int(c) for c in rng.integers(-3, 4, len(ends))]
+        exact = networkx.MultiDiGraph()
+        for (a, b), u, c in zip(ends, whole, cost, strict=True):
+            exact.add_edge(a, b, capacity=u, weight=c)
+        graph = Graph.of([(a, b, u * 1e-9, 0, c) for (a, b), u, c in zip(ends, whole, cost, strict=True)])
+        least = networkx.network_simplex(exact)[0] * 1e-9
+        for rule in ("none", "l1"):
+            found = least_cost(graph, rule=rule)
+            size = float(found.edges.max()) or 1.0
+            assert found.cost == pytest.approx(least, abs=1e-7 * size)
+            assert found.certificate["conservation"] <= 1e-8 * size
+
+
+def test_the_range_of_a_wide_edge_is_what_narrow_ones_leave_it():
+    """Whole numbers that hold 2e9 have no digits for 1e-9."""
+    graph = Graph.of([("s", "a", 4e-9), ("a", "t", 2e9), ("a", "b", 1e9), ("b", "t", 3e-9), ("b", "a", 2e9)])
+    assert_allclose(graph_flow(graph, "s", "t").ranges().bounds[1:3] * 1e9, [[1, 4], [0, 1e18]], atol=1e-6, rtol=1e-6)
+
+
+def test_least_squares_where_a_step_ends_exactly_on_a_bound():
+    """Roads without limit between three mines and two mills: a full step took an edge to 0, and its logarithm with it."""
+    costs = [(3, 2, 1, 0), (0, 0, 0, 0), (1, 3, 1, 3)]
+    limits = [(i, j, INFINITE, 0, c) for i, row in enumerate(costs) for j, c in enumerate(row, 3)]
+    found = least_cost(Graph.of(limits), supplies={0: 1, 1: 2, 2: 4, 3: -5, 5: -2}, rule="l2")
+    assert_allclose(found.edges, [0, 0, 1, 0, 2, 0, 0, 0, 3, 0, 1, 0], atol=1e-7)
