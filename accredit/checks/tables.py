@@ -227,7 +227,7 @@ def _strip(lines: Lines, file: str) -> list[str]:
     bare = [name.strip() for name in names]
     if bare == names or len(set(bare)) < len(names) or not rows:
         return []
-    example = next(name for name in names if name != name.strip() and name.strip()) if any(bare) else ""
+    example = next((name for name in names if name != name.strip() and name.strip()), "")
     names[:] = bare
     return [f"Blanks around names of columns of {file} were left out, for example of {example!r}."] if example else []
 

@@ -692,7 +692,7 @@ def kind_of(given: object, model: object, settings: Mapping[str, object]) -> Kin
         return "rows"
     if isinstance(given, str) or (isinstance(given, tuple) and any(isinstance(one, str) for one in given)):
         return "text"
-    if isinstance(given, list) and given and all(isinstance(one, str) for one in given):
+    if isinstance(given, list) and given and all(isinstance(one, str) and not _names_a_picture(one) for one in given):
         return "text"
     if isinstance(given, Path):
         return "picture"

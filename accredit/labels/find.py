@@ -33,15 +33,7 @@ from accredit.labels.out_of_fold import (
     rotate,
 )
 from accredit.labels.predictability import Skill, skill
-from accredit.labels.probability import (
-    CONTRADICTED,
-    LOG_ODDS_ERROR,
-    PROVEN_ERROR,
-    best_cut,
-    rate_interval,
-    share_interval,
-    wrong_probability,
-)
+from accredit.labels.probability import CONTRADICTED, best_cut, rate_interval, share_interval, wrong_probability
 from accredit.labels.rate import RandomRate, random_rate
 from accredit.labels.result import Confusion, Evidence, WrongLabels, expected_of, with_excerpts
 from accredit.labels.row_views import View, margin
@@ -238,9 +230,8 @@ def _accuse(judged: Judged, y: IntArray, wanted: float | None, by: tuple[str, ..
     suspects = listed[np.argsort(-probability[listed], kind="stable")]
     if wanted is None and not judged.at_random.is_proven and len(suspects) and probability[suspects].mean() < THIN:
         suspects = suspects[judged.margins[suspects] < -CONTRADICTED][: int(np.ceil(rate * len(y)))]
-    error = PROVEN_ERROR if (proven := judged.at_random.is_proven) else LOG_ODDS_ERROR
-    known = rate_interval(probability, error)
-    if proven:
+    known = rate_interval(probability)
+    if proven := judged.at_random.is_proven:
         said = f"about {rate:.1%} of the labels look wrong ({known[0]:.1%} to {known[1]:.1%})"
     else:
         known = (0.0, known[1])
@@ -250,7 +241,7 @@ def _accuse(judged: Judged, y: IntArray, wanted: float | None, by: tuple[str, ..
         verdict = f"{why}; at most about {known[1]:.1%} could be wrong" if not contradicted else f"{said}; none stands out"
         return _List(verdict, probability, (), rate, known, annotators=raters)
     precision = float(probability[suspects].mean())
-    low, high = share_interval(probability[suspects], error)
+    low, high = share_interval(probability[suspects])
     low, high = min(low, precision) if proven else 0.0, max(high, precision)
     verdict = f"{said}; {expected_of(len(suspects), precision, (low, high))}"
     verdict += f"; {worst_of(raters)}" if len(raters) > 1 else ""

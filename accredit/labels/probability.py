@@ -12,8 +12,7 @@ wrong with the probability
 $$P = \frac{1}{1 + e^{m - a}}, \qquad a \text{ such that } \textstyle\sum P = \hat\pi N .$$
 
 How far a was off, in log odds, over six real data sets with four kinds of noise at rates of 3, 10 and 20 % has a standard
-deviation of 1.3 (`LOG_ODDS_ERROR`; the benchmark reports other draws); where errors at random are proven, the stated rate is
-nearer, and 1.0 is held (`PROVEN_ERROR`). Intervals hold that error, and chance.
+deviation of 1.3 (`LOG_ODDS_ERROR`; the benchmark reports other draws). Intervals hold that error, and chance.
 """
 
 from __future__ import annotations
@@ -26,10 +25,9 @@ from accredit.core import FloatArray
 CONTRADICTED = np.log(2.0)  # log odds of the best other class from which a label is contradicted
 LIKELY = 0.5  # probability from which a number, or one of several labels of a row, is listed
 RECALL_COUNTS = 2.0  # times as much as precision: a wrong label that is missed stays, one that is right costs a look
-LOG_ODDS_ERROR, PROVEN_ERROR = 1.3, 1.0
+LOG_ODDS_ERROR = 1.3
 ENDS = (0.05, 0.95)  # of an interval of 90 %
-UNITS_TRIED = ndtri((np.arange(40) + 0.5) / 40)  # equally likely errors, in standard deviations
-ERRORS_TRIED = LOG_ODDS_ERROR * UNITS_TRIED
+ERRORS_TRIED = LOG_ODDS_ERROR * ndtri((np.arange(40) + 0.5) / 40)  # equally likely ones
 
 
 def wrong_probability(margins: FloatArray, rate: float) -> FloatArray:
@@ -68,13 +66,13 @@ def shift_odds(probability: FloatArray, log_odds: FloatArray) -> FloatArray:
     return np.asarray(expit(logits + log_odds[:, None]))
 
 
-def rate_interval(probability: FloatArray, error: float = LOG_ODDS_ERROR) -> tuple[float, float]:
+def rate_interval(probability: FloatArray) -> tuple[float, float]:
     """Between which rates the share of wrong labels is, with 90 % chance."""
-    low, high = np.quantile(shift_odds(probability, error * UNITS_TRIED).mean(axis=1), ENDS)
+    low, high = np.quantile(shift_odds(probability, ERRORS_TRIED).mean(axis=1), ENDS)
     return float(low), float(high)
 
 
-def share_interval(probability: FloatArray, error: float = LOG_ODDS_ERROR) -> tuple[float, float]:
+def share_interval(probability: FloatArray) -> tuple[float, float]:
     """Between which shares of a list of rows (K,) are wrong, with 90 % chance: the odds may be off, and rows are few.
 
     >>> low, high = share_interval(np.full(1000, 0.5))
@@ -84,7 +82,7 @@ def share_interval(probability: FloatArray, error: float = LOG_ODDS_ERROR) -> tu
     from scipy.stats import binom
 
     size = len(probability)
-    shares = shift_odds(probability, error * UNITS_TRIED).mean(axis=1)
+    shares = shift_odds(probability, ERRORS_TRIED).mean(axis=1)
     up_to = binom.cdf(np.arange(size + 1)[:, None], size, shares).mean(axis=1)
     low, high = np.searchsorted(up_to, ENDS)
     return float(low / size), float(min(high, size) / size)

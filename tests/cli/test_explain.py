@@ -196,7 +196,7 @@ def test_pairs_of_a_table_are_explained_and_resumed(run, folders, tmp_path):
 
 def test_a_long_run_over_rows_is_announced_before_its_first_row(run, folders, tmp_path, monkeypatch):
     (tmp_path / "texts.txt").write_text("\n".join(TEXTS), encoding="utf-8")
-    monkeypatch.setattr("accredit.explanation.explainer.LONG", 0.0)
+    monkeypatch.setattr("accredit.explanation.forecast.LONG", 0.0)
     told: list[str] = []
 
     def refused(*_, **__):

@@ -134,7 +134,7 @@ def test_json_of_games(game, typed, tmp_path, text, why):
     assert (code, out) == (2, "") and why in err and err.count("\n") == 1
 
 
-@pytest.mark.parametrize("cell", ["1_0", "\u0661", "0x1", "1e400", "nan", '"1,5"'])
+@pytest.mark.parametrize("cell", ["1_0", "\u0661", "0x1", "1e400", '"1,5"'])
 def test_a_cell_that_is_not_a_plain_number_does_not_make_its_column_words(game, typed, tmp_path, cell):
     (tmp_path / "rows.csv").write_text(f"{ROWS}{cell},2,yes\n", encoding="utf-8")
     code, out, err = typed("value", "rows.csv", "--target", "label", "--no-curves")

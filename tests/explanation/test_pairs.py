@@ -212,7 +212,7 @@ def test_the_page_shows_both_texts_in_every_strip(model):
         (("", "good"), "text is '': empty"),
         (("good",) * 3, "give one string, or a pair"),
         (("good", 3), "give one string, or a pair"),
-        (["good", "bad"], "a list was given"),
+        (["good", "bad"], "a list of 2 was given"),
     ],
 )
 def test_what_is_no_pair_is_refused(given, says):

@@ -70,7 +70,7 @@ def test_a_run_is_watched_to_its_end_and_a_fault_is_said_in_words_of_the_page(cl
 
 
 NUMBERS = "a,y\n" + "".join(f"{k % 7},{k}.5\n" for k in range(40))
-WORDS = "a,b,y\n" + "".join(f"word{k},{k % 3},{'xy'[k % 2]}\n" for k in range(40))
+WORDS = "a,b,y\n" + "".join(f"a film of many words {k},{k % 3},{'xy'[k % 2]}\n" for k in range(40))
 
 
 @pytest.mark.parametrize(

@@ -343,7 +343,7 @@ def test_what_cannot_be_used_is_said_where_it_was_given(browser, server):
     page.set_input_files("#table-file", {"name": "odd.csv", "mimeType": "text/csv", "buffer": unnamed.encode()})
     visit.see("#table-name").to_have_text("odd.csv")
     page.click("#tables-form .primary")
-    visit.see("#tables-form .problem").to_contain_text("The column to predict has no name in odd.csv.")
+    visit.see("#tables-form .problem").to_contain_text("The column 'Unnamed: 2' has one value only")
     visit.open("flow")
     page.fill("#flow-text", " ")
     page.click("#flow-form .primary")

@@ -233,7 +233,7 @@ def test_only_credit_that_is_shared_has_a_sum():
 def test_no_leader_is_named_and_nothing_is_coloured_where_nothing_stands_out():
     """A uniform picture has credit of the size of rounding; its largest is not the reason of anything."""
     found = sample()
-    for size, said in ((1e-6, "no credit is larger than 1e-06"), (0.0, "all credit is 0")):
+    for size, said in ((1e-6, "the largest credit is 1e-06, which may be rounding"), (0.0, "all credit is 0")):
         credit = size * np.linspace(1, -1, len(found.players))
         still = Attribution(found.players, credit, float(credit.sum()), "shapley/Exact()", baseline=1.7)
         blocks = explanation_blocks(
