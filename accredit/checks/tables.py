@@ -224,12 +224,12 @@ def _strip(lines: Lines, file: str) -> list[str]:
         for _, cells in lines:
             cells[1:] = [cell.lstrip(" ") for cell in cells[1:]]
         return [f"The blank after every delimiter of {file} was left out."]
-    bare = [name.strip() for name in names]
+    bare = [name.strip() or name for name in names]  # a name of blanks alone stays one, to be seen and refused
     if bare == names or len(set(bare)) < len(names) or not rows:
         return []
-    example = next((name for name in names if name != name.strip() and name.strip()), "")
+    example = next(name for name, short in zip(names, bare, strict=True) if name != short)
     names[:] = bare
-    return [f"Blanks around names of columns of {file} were left out, for example of {example!r}."] if example else []
+    return [f"Blanks around names of columns of {file} were left out, for example of {example!r}."]
 
 
 def _note_above(above: tuple[str, ...], file: str) -> list[str]:
