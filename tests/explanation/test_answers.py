@@ -217,7 +217,7 @@ def test_a_function_of_prompts_is_asked():
         explain("It rains.", hosted, answer="In Rome", removal="attention")
     with refused("misplaced", "memory"):
         explain("It rains.", hosted, answer="In Rome", memory=1e9)
-    with refused("unsupported"):
+    with refused("unsupported", "methods"):
         explain("It rains.", hosted, answer="In Rome", methods="flow")
 
 
