@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from accredit.arena.known_truth import BUDGET, TRACKS, Method, Problem, Score, leaderboard
+from accredit.arena.known_truth import BUDGET, TRACKS, Method, Problem, TrackScore, leaderboard
 from accredit.core import Game
 from benchmarks.peers.environments import PINS, ready
 from benchmarks.peers.pipe import side
@@ -103,7 +103,7 @@ def cleanlab(problem: Problem) -> Any:
     return 1 - side("cleanlab", "data").call("cleanlab_lists", y=problem.labels, forest=answers)["forest.quality"]
 
 
-def table(board: Mapping[str, Mapping[str, Score]]) -> str:
+def table(board: Mapping[str, Mapping[str, TrackScore]]) -> str:
     """One table: methods down, tracks across; the share found with its interval, and the error where values are known."""
     methods = [name for name in (*ours(), *theirs()) if any(name in scores for scores in board.values())]
 

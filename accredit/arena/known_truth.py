@@ -137,7 +137,7 @@ TRACKS: Mapping[str, Callable[[int], Problem]] = {
 
 
 @dataclass(frozen=True)
-class Score:
+class TrackScore:
     """How a method did on one track."""
 
     found: Estimate  # share of those responsible among as many first places; 1 is all of them
@@ -148,7 +148,7 @@ class Score:
 
 def leaderboard(
     methods: Mapping[str, Method], count: int = 12, tracks: Sequence[str] = tuple(TRACKS)
-) -> dict[str, dict[str, Score]]:
+) -> dict[str, dict[str, TrackScore]]:
     """Every method on every track it can enter: track -> method -> score, best first.
 
     >>> alone = lambda problem: problem.game.payoff(np.eye(12, dtype=bool))  # enough where nothing interacts
@@ -156,7 +156,7 @@ def leaderboard(
     >>> score.found.value, score.error < 1e-9
     (1.0, True)
     """
-    board: dict[str, dict[str, Score]] = {}
+    board: dict[str, dict[str, TrackScore]] = {}
     for track in tracks:
         if track not in TRACKS:
             raise InvalidInput(f"unknown track {track!r}; choose from {', '.join(TRACKS)}", argument="tracks", code="unknown")
@@ -184,7 +184,7 @@ def read_numbers(given: object, problem: Problem, name: str = "the method") -> F
     return numbers
 
 
-def _judge(method: Method, name: str, problems: Sequence[Problem]) -> Score | None:
+def _judge(method: Method, name: str, problems: Sequence[Problem]) -> TrackScore | None:
     found, errors = [], []
     for problem, numbers in _answers(method, name, problems):
         count = int(problem.earned.sum())
@@ -197,7 +197,7 @@ def _judge(method: Method, name: str, problems: Sequence[Problem]) -> Score | No
         return None
     chance = float(np.mean([problem.earned.mean() for problem in problems]))
     error = float(np.mean(errors)) if errors else None
-    return Score(bootstrap(np.array(found), within=(0.0, 1.0)), chance, error, len(found))
+    return TrackScore(bootstrap(np.array(found), within=(0.0, 1.0)), chance, error, len(found))
 
 
 def _answers(method: Method, name: str, problems: Sequence[Problem]) -> Iterator[tuple[Problem, FloatArray]]:

@@ -621,7 +621,9 @@ def _on_calibration(told: Calibration, subject: AnswerSubject) -> list[Note]:
     """That the error rate was calibrated on another model."""
     if _is_of(told, subject):
         return []
-    said = f"the error rate was calibrated on {told.model}, and this is {subject.facts['model']}: it may not hold here; "
+    said = (
+        f"the error rate was calibrated on {told.model}, and the model here is {subject.facts['model']}: it may not hold here; "
+    )
     return [Note(NoteKind.WARNING, f"{said}calibrating on this model gives its own")]
 
 

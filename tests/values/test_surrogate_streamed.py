@@ -10,7 +10,7 @@ from accredit.games import FunctionGame, counted
 from accredit.values import Surrogate, shapley
 from accredit.values.surrogate.design import all_of_size, strata
 from accredit.values.surrogate.estimator import Trial
-from accredit.values.surrogate.streamed import Stream
+from accredit.values.surrogate.streamed import PairStream
 from tests.wording import reads, says
 
 COST = np.sort(np.random.default_rng(0).exponential(size=24))
@@ -57,7 +57,7 @@ def any_game(n):
 def test_all_pairs_taken_whole_give_the_exact_values(n):
     """The regression over every pair is the Shapley value (Charnes et al., 1988); sizes taken whole have those weights."""
     game, every = any_game(n), strata(n).pairs
-    stream = Stream(game, np.random.default_rng(0), int(4 * every))  # all there are: a quarter of those that time allows
+    stream = PairStream(game, np.random.default_rng(0), int(4 * every))  # all there are: a quarter of those that time allows
 
     found = stream.total / n + stream._solutions(np.zeros((n, n)), np.zeros(n))
     assert stream.pairs == every == sum(len(all_of_size(n, k)) for k in range(1, n // 2 + 1))
@@ -67,7 +67,7 @@ def test_all_pairs_taken_whole_give_the_exact_values(n):
 @pytest.mark.slow
 def test_drawn_pairs_tend_to_the_exact_values():
     """One of eight t values with 31 degrees of freedom lies beyond 8 less than once in 10⁷ runs."""
-    stream = Stream(any_game(8), np.random.default_rng(0), 1)  # no size is asked whole
+    stream = PairStream(any_game(8), np.random.default_rng(0), 1)  # no size is asked whole
     for _ in range(4):
         stream.draw(32 * 1000)
 

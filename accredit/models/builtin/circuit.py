@@ -39,7 +39,7 @@ class Attention(torch.nn.Module):
         return wrote
 
 
-class Block(torch.nn.Module):
+class CircuitBlock(torch.nn.Module):
     """Attention beside the stream."""
 
     def __init__(self) -> None:
@@ -57,7 +57,7 @@ class Circuit(torch.nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.config = SimpleNamespace(num_hidden_layers=LAYERS, num_attention_heads=HEADS, hidden_size=WIDTH)
-        self.blocks = torch.nn.ModuleList(Block() for _ in range(LAYERS))
+        self.blocks = torch.nn.ModuleList(CircuitBlock() for _ in range(LAYERS))
 
     def forward(self, ids: torch.Tensor) -> torch.Tensor:
         kind = next(self.parameters()).dtype

@@ -21,7 +21,7 @@ from accredit.values.sampling import Sampled, check
 from accredit.values.solver import progress
 from accredit.values.surrogate.design import empty_design, grow, strata
 from accredit.values.surrogate.estimate import FEW_PAIRS, MOST_PAIRS, PairedPayoffs, SurrogateEstimate, estimate, exact
-from accredit.values.surrogate.streamed import LIMIT, Stream
+from accredit.values.surrogate.streamed import LIMIT, PairStream
 
 # What a second buys: how many pairs to ask, and how many of them to fit, when time is the limit.
 #
@@ -114,7 +114,7 @@ STREAMED_CLAIMS = (CLAIMS[0], *(Claim(claim.axiom, Holds.IN_THE_LIMIT, LIMIT) fo
 
 
 @dataclass(frozen=True)
-class Run:
+class SurrogateRun:
     """What was found, from how many payoffs, and why it ended there."""
 
     found: SurrogateEstimate
@@ -172,7 +172,7 @@ class Surrogate:
             return replace(Exact(limit=n).solve(game), method=Procedure.by("shapley", self), seed=self.seed)
         return self._attribution(game, self._run(game, np.random.default_rng(self.seed)))
 
-    def _run(self, game: Game, rng: np.random.Generator) -> Run:
+    def _run(self, game: Game, rng: np.random.Generator) -> SurrogateRun:
         if self.half_width is not None:
             return _run_of_pairs(*self._until_narrow(game, rng))
         if self.seconds is not None:
@@ -194,7 +194,7 @@ class Surrogate:
     def _most_pairs(self) -> int:
         return ((self.budget or LARGEST_BUDGET) - 2) // 2
 
-    def _until_late(self, game: Game, rng: np.random.Generator) -> Run:
+    def _until_late(self, game: Game, rng: np.random.Generator) -> SurrogateRun:
         """Ask in growing batches while time remains for payoffs and arithmetic; all payoffs if time allows, which need none.
 
         The clock decides, not the payoffs, so one estimate at the end will do. Where a regression on the pairs that the time
@@ -206,7 +206,7 @@ class Surrogate:
         most = int(pairs if pairs <= self._most_pairs else min(self._most_pairs, max(REGRESSION_CELLS // n, MOST_PAIRS)))
         asked, asking, wanted = None, 0.0, min(FIRST_BATCH, most)
 
-        def fit(asked: PairedPayoffs, fitted: int, stopped: str) -> Run:
+        def fit(asked: PairedPayoffs, fitted: int, stopped: str) -> SurrogateRun:
             return _run_of_pairs(asked, self._estimate(asked, 1 - self.level, rng, fitted), stopped)
 
         with progress("asking payoffs", self.seconds) as bar:
@@ -252,10 +252,10 @@ class Surrogate:
         enough = STREAMED_PAIRS * players <= pairs <= strata(players).pairs / 4
         return self.budget is None and players <= MOST_STREAMED and enough
 
-    def _stream(self, game: Game, rng: np.random.Generator, expected: int, ends: float, spent: int) -> Run:
+    def _stream(self, game: Game, rng: np.random.Generator, expected: int, ends: float, spent: int) -> SurrogateRun:
         """A regression on as many pairs as time allows."""
         assert self.seconds is not None
-        stream, began, fewest = Stream(game, rng, expected), time.monotonic(), FEWEST_STREAMED * len(game.players)
+        stream, began, fewest = PairStream(game, rng, expected), time.monotonic(), FEWEST_STREAMED * len(game.players)
         with progress("asking payoffs", self.seconds) as bar:
             affordable = float(expected)
             while stream.drawn < fewest or affordable > fewest:
@@ -267,7 +267,7 @@ class Surrogate:
         certificate = {"pairs": stream.pairs, "pairs fitted": 0, "pairs enumerated": stream.pairs - stream.drawn}
         found = SurrogateEstimate(credit, stderr, multiple, because, certificate=certificate)
         stopped = f"{self.seconds:g} seconds; payoffs are cheap, so all went into a regression without a surrogate"
-        return Run(found, stream.total, stream.nobody, spent + stream.payoffs, stopped, STREAMED_CLAIMS)
+        return SurrogateRun(found, stream.total, stream.nobody, spent + stream.payoffs, stopped, STREAMED_CLAIMS)
 
     def _until_narrow(self, game: Game, rng: np.random.Generator) -> tuple[PairedPayoffs, SurrogateEstimate, str]:
         """Look at 64, 128, 256, … pairs until every interval is narrow enough."""
@@ -297,7 +297,7 @@ class Surrogate:
         reached = "" if self.half_width is None else ", before the half-width was reached"
         return f"the budget of {self.budget or LARGEST_BUDGET} payoffs{reached}"
 
-    def _attribution(self, game: Game, run: Run) -> Attribution:
+    def _attribution(self, game: Game, run: SurrogateRun) -> Attribution:
         found, width = run.found, run.found.half_width
         unknown = Precision.unknown(found.because) if found.stderr is None else Precision.interval(found.because)
         return Attribution(
@@ -318,9 +318,9 @@ class Surrogate:
         )
 
 
-def _run_of_pairs(asked: PairedPayoffs, found: SurrogateEstimate, stopped: str) -> Run:
+def _run_of_pairs(asked: PairedPayoffs, found: SurrogateEstimate, stopped: str) -> SurrogateRun:
     claims = SHAPLEY_CLAIMS if asked.design.complete else CLAIMS
-    return Run(found, asked.total, asked.nobody, 2 + 2 * len(asked.design), stopped, claims)
+    return SurrogateRun(found, asked.total, asked.nobody, 2 + 2 * len(asked.design), stopped, claims)
 
 
 def ask_pairs(game: Game, asked: PairedPayoffs | None, pairs: int, rng: np.random.Generator) -> PairedPayoffs:

@@ -37,7 +37,7 @@ LIMIT = "the regression tends to the Shapley value as pairs are added; time has 
 
 
 @dataclass
-class Stream:
+class PairStream:
     """A game asked pair by pair, and the sums kept of it: Σ w z zᵀ and Σ w z y of every group."""
 
     game: Game
