@@ -94,6 +94,7 @@ LEFT_OUT = {  # pattern of a name -> why it is not called with bad values
     "games.StringGame": "built by string_game",
     "games.TextGame": "built by text_game",
     "games.PartsGames": "built by a model's game",
+    "games.ComponentGame*": "built by component_game",
     "games.Cached*": "built by cached",
     "games.Counted*": "built by counted",
     "values.Cubes": "a record",

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from accredit.core import Attribution, Attributions, Claim, Holds, Precision
-from accredit.games import FunctionGame, FunctionGames, TableGame
+from accredit.games import FunctionGame, FunctionGames, TableGame, component_game
 from accredit.values import Permutations, mobius, shapley
 from tools.proof.examples_models import TAKING_MODELS, answering, image_model, text_model
 
@@ -428,6 +428,9 @@ BY_CALL: dict[str, Callable[[Path], Any]] = {
     "games.string_game.payoff": lambda f: "log-odds",
     "games.string_game.text": lambda f: "good film",
     "games.string_game.players": lambda f: "word",
+    "games.component_game.model": lambda f: text_model(),
+    "games.component_game.inputs": lambda f: "good film",
+    "games.attribution_patching.game": lambda f: component_game(text_model(), "good film"),
     "games.text_game.model": lambda f: text_model(),
     "games.text_game.text": lambda f: "good film",
     "games.text_game.players": lambda f: "token",
