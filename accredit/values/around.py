@@ -19,8 +19,8 @@ KEPT = ("efficiency",)
 class Around:
     """Another solver, asked about v(S) − Σ_{i∈S} guess_i. The Shapley value of the guess is the guess, so none is lost.
 
-    It is for fewer payoffs than a few per player, and a guess that is good: `attribution_patching` of a model's parts, or credit
-    of a similar input. How much it helps was not measured; a solver that finds additive games exactly gains nothing.
+    It is for fewer payoffs than a few per player, and a guess that is good: `attribution_patching` of a model's parts, or
+    credit of a similar input. How much it helps was not measured; a solver that finds additive games exactly gains nothing.
 
     >>> from accredit import TableGame, shapley
     >>> from accredit.values import Exact
