@@ -309,7 +309,7 @@ def test_least_squares_where_a_step_ends_exactly_on_a_bound():
 
 
 def test_cycles_that_carry_nothing_carry_nothing_at_all() -> None:
-    """The vertex goes round cycles that cost nothing. What l2's arithmetic leaves of them was once too much for an empty flow."""
+    """The vertex goes round cycles that cost nothing. What l2's arithmetic leaves of them was too much for an empty flow."""
     rng = np.random.default_rng(5)
     for _ in range(20):
         tail, head = rng.integers(0, 8, size=(2, 30))
