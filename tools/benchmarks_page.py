@@ -380,17 +380,23 @@ def run(name: str, line: Line) -> str:
     figures = dict(flat(line["figures"]))
     shown = ratios(name, figures)
     rest = len(figures) - sum(len(found) for _, found in shown)
-    kept = f" {rest} other figure{'s' * (rest > 1)}: `benchmarks/results/{name}.jsonl`." if rest else ""
-    return "\n\n".join([circumstances(line) + kept, *tables(shown)])
+    kept = f" {rest} other figure{'s' * (rest > 1)} kept." if rest else ""
+    return "\n\n".join([when(line) + kept, *tables(shown)])
 
 
 def circumstances(line: Line) -> str:
     """By which command, when and where; the versions of everything beside it stand in the line."""
-    machine, quick = line["machine"], " A quick run: fewer games and repeats." if "--quick" in line["command"] else ""
-    return (
-        f"`{line['command']}`, {line['date']}, `{line['commit']}`, {machine['cpu']}, {machine['cores']} cores, load "
-        f"{machine['load']}.{quick}"
-    )
+    return f"{when(line)[:-1]}, {_machine(line)}."
+
+
+def when(line: Line) -> str:
+    """By which command, when and how busy the machine was."""
+    quick = " A quick run: fewer games and repeats." if "--quick" in line["command"] else ""
+    return f"`{line['command']}`, {line['date']}, `{line['commit']}`, load {line['machine']['load']}.{quick}"
+
+
+def _machine(line: Line) -> str:
+    return f"{line['machine']['cpu']}, {line['machine']['cores']} cores"
 
 
 def losses(lines: dict[str, list[Line]]) -> str:
@@ -439,12 +445,14 @@ def beside_peers(folder: Path = RESULTS) -> str:
 
 def page(folder: Path = RESULTS) -> str:
     """The whole page."""
+    lines = {name: newest(name, folder) for name in benchmarks()}
+    machines = " and ".join(sorted({_machine(line) for runs in lines.values() for line in runs}))
     head = (
         "# Benchmarks\n\nA peer's cost over ours: above 1 accredit is ahead, **below 1** it is behind. Both sides of a ratio "
-        "come from one run, in CPU seconds on one thread unless a name says otherwise. `python -m tools.benchmarks_page` made "
-        "the page from the lines that runs kept in `benchmarks/results`, with the versions of all peers; `make bench` runs all."
+        f"come from one run, in CPU seconds on one thread of {machines}, unless a name says otherwise. `python -m "
+        "tools.benchmarks_page` made the page from the lines that runs kept in `benchmarks/results`, with the versions of all "
+        "peers and all other figures; `make bench` runs all."
     )
-    lines = {name: newest(name, folder) for name in benchmarks()}
     order = sorted(benchmarks().items(), key=lambda named: not lines[named[0]])  # those that were run come first
     where = "## Where we lose\n\nEvery ratio below 1 on this page, by reason."
     return "\n\n".join([head, where, losses(lines), *(section(name, about, lines[name]) for name, about in order)]) + "\n"

@@ -66,7 +66,7 @@ def test_every_benchmark_has_a_section_every_ratio_a_cell_and_the_rest_is_counte
             for key, value in figures
             if any(kind.words(key) is not None for kind in kinds) and isinstance(value, int | float) and value > 0
         ]
-        counted = sum(map(int, re.findall(r"(\d+) other figures?:", shown)))
+        counted = sum(map(int, re.findall(r"(\d+) other figures? kept", shown)))
         assert counted + len(ratios) == len(figures), name
         assert len(re.findall(r"[\d.]+×", shown)) == len(ratios), name  # no two fell into one cell
 
