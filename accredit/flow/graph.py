@@ -205,8 +205,14 @@ class GraphFlow:
 
     @property
     def unique(self) -> bool:
-        """Whether there is only one optimal flow, whatever the rule."""
+        """Whether there is only one optimal flow, whatever the rule: no other differs by more than `leeway` on any edge."""
         return self.optima.unique
+
+    @property
+    def leeway(self) -> float:
+        """The most by which an edge that is not free differs between optimal flows: 0, or what room below a billionth of the
+        largest flow adds up to."""
+        return self.optima.leeway
 
     @property
     def singled_out(self) -> bool:

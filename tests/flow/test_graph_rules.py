@@ -11,6 +11,7 @@ from accredit.flow import LayeredNetwork, unique_flow
 from accredit.flow.graph import MOST_EDGES, Graph, graph_flow, layers_as_graph, least_cost
 from accredit.flow.interior import interior_point
 from accredit.flow.optima import bridges
+from accredit.views.language.flow_words import verdict
 from tests.wording import refused
 from tools.proof import ordinary_graphs
 from tools.proof.ordinary_graphs import KINDS, drawn_problem, faults_of
@@ -118,6 +119,20 @@ def test_one_of_many_and_the_only_one():
     narrow = graph_flow(Graph.of([*TWO_WAYS[:4], ("m", "t", 4)]), "s", "t")
     assert narrow.unique and narrow.singled_out and narrow.another is None and narrow.cycle == ()
     assert_allclose(narrow.ranges().bounds, [[2, 2]] * 4 + [[4, 4]])
+
+
+def test_the_only_one_is_meant_to_a_leeway_that_holds_and_is_said():
+    """Forty narrow ways back, none of them wide enough to count: the wide edge can move by all of them together."""
+    narrow, ways = 0.9e-9, 40
+    rows = [("s", "a", 1.0), ("a", "b", 2.0), ("b", "t", 1.0), *[("b", "a", narrow)] * ways]
+    found = graph_flow(Graph.of(rows), "s", "t")
+    reach = ways * narrow
+    assert found.unique and reach <= found.leeway <= reach * (1 + 1e-6)
+    assert "only one maximum flow to 4e-08" in verdict(found, Graph.of(rows), 1e-6)[0]
+    plain = graph_flow(Graph.of(rows[:3]), "s", "t")
+    assert plain.unique and plain.leeway == 0 and verdict(plain, Graph.of(rows[:3]), 1e-6)[0].endswith("and this is it.")
+    wide = [(*row[:2], 1e-8) if row[:2] == ("b", "a") else row for row in rows]
+    assert not graph_flow(Graph.of(wide), "s", "t").unique
 
 
 def test_least_sum_takes_the_shorter_way_and_may_leave_a_choice():
