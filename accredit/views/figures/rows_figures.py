@@ -194,7 +194,7 @@ def monitor(explanation: TableExplanation, column: str, ax: Axes | None = None, 
     ax.set_xlabel("row" if over is None else "over")
     ax.set_ylabel(f"credit of {short(column)}, {worth(explanation)}")
     fold_numbers(ax)
-    return finish(ax, f"Credit of {plain(column)} along {counted(len(x), 'row')}", said)
+    return finish(ax, f"Credit of {column} along {counted(len(x), 'row')}", said)
 
 
 def find_change(series: FloatArray) -> Change | None:
