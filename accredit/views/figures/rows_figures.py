@@ -20,7 +20,6 @@ from accredit.views.figures.canvas import (
     look,
     name_lines,
     new_axes,
-    plain,
     short,
     signed_colours,
     value_colours,
