@@ -23,9 +23,9 @@ from accredit.models.arrays import (
     inner_model,
     is_module,
     pair_decisions,
+    predicts_rows,
     two_sided,
     votes_by_pairs,
-    predicts_rows,
 )
 from accredit.models.payoffs import OF_ALL, PAYOFFS, Payoff, name_payoff, payoff_blur, payoff_of, payoffs_of
 from accredit.models.survival import SurvivalCurves
