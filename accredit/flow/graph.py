@@ -112,8 +112,8 @@ class Graph:
             at = int(np.argmax(wrong))
             raise InvalidInput(
                 f"edge {self.nodes[self.tail[at]]} → {self.nodes[self.head[at]]} has capacity {self.capacity[at]:g}, lower "
-                f"bound {self.lower[at]:g} and cost {self.cost[at]:g}; give numbers up to {LARGEST:g} with lower ≤ capacity; only a "
-                "capacity may be inf",
+                f"bound {self.lower[at]:g} and cost {self.cost[at]:g}; give numbers up to {LARGEST:g} with lower ≤ capacity; "
+                "only a capacity may be inf",
                 argument="edges",
                 code="range",
             )
