@@ -29,6 +29,7 @@ RULES: tuple[str, ...] = get_args(GraphRule)
 FINEST_EPSILON = 1e-12  # smallest ε, as a share of the largest cost: below it the deficit is lost in rounding
 SHARP = 1e-15  # barrier weight of l2, in units of the widest edge
 LEAST = 1e-7  # residual that l2 may have, in units of the widest edge
+ROUNDING = 1e-12  # flow that l2's arithmetic cannot tell from none, in units of the widest edge
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,6 +156,8 @@ def _least_squares(optima: Optima) -> Chosen:
     found = edges.copy()
     found[moves] = point.edges
     found, prices = _polish(program, moves, found, point.prices)
+    if np.abs(found).max() <= ROUNDING * width and not program.demand.any():
+        found, prices = np.clip(0.0, program.lower, program.upper), np.zeros(len(prices))  # rounding of the cycles, no flow
     residual = squares_error(program, moves, found, prices) / width
     if not residual <= LEAST:
         raise NotConverged(f"l2 ends {residual:.1e} from the least squares; {TOO_FAR_APART}")

@@ -327,3 +327,13 @@ def test_least_squares_where_a_step_ends_exactly_on_a_bound():
     limits = [(i, j, INFINITE, 0, c) for i, row in enumerate(costs) for j, c in enumerate(row, 3)]
     found = least_cost(Graph.of(limits), supplies={0: 1, 1: 2, 2: 4, 3: -5, 5: -2}, rule="l2")
     assert_allclose(found.edges, [0, 0, 1, 0, 2, 0, 0, 0, 3, 0, 1, 0], atol=1e-7)
+
+
+def test_cycles_that_carry_nothing_carry_nothing_at_all() -> None:
+    """The vertex goes round cycles that cost nothing. What l2's arithmetic leaves of them was too much for an empty flow."""
+    rng = np.random.default_rng(5)
+    for _ in range(20):
+        tail, head = rng.integers(0, 8, size=(2, 30))
+        apart = tail != head
+        graph = Graph.of([(int(u), int(v), 7.3, -5.1) for u, v in zip(tail[apart], head[apart], strict=True)])
+        assert not least_cost(graph, rule="l2").edges.any()
