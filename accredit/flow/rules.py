@@ -17,6 +17,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from accredit.checks import real_number
+from accredit.checks.json_data import round_off
 from accredit.core import BoolArray, FloatArray
 from accredit.errors import InvalidInput, NotConverged
 from accredit.flow.interior import TOO_FAR_APART, InteriorPoint, Laplacian, interior_point
@@ -77,7 +78,7 @@ def _centre(optima: Optima, epsilon: float, name: Callable[[int], str]) -> Chose
     if epsilon < FINEST_EPSILON * scale:
         raise InvalidInput(
             f"epsilon allows to lose {epsilon:.1e}, which is below the rounding of costs of {scale:.3g}; make it "
-            f"{FINEST_EPSILON * scale / epsilon:.0f} times larger",
+            f"{round_off(FINEST_EPSILON * scale / epsilon)} times larger",
             argument="epsilon",
             code="range",
         )

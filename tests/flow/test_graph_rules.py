@@ -195,6 +195,12 @@ def test_a_contradiction_comes_with_the_cut_that_proves_it():
         (lambda g: graph_flow(g, [], "t"), "source", "empty"),
         (lambda g: graph_flow(g, {"s": -1}, "t"), "source", "range"),
         (lambda g: least_cost(g, supplies={"s": 1}), "supplies", "conflict"),
+        (lambda g: Graph.of([("s", "t", -1)]), "edges", "range"),
+        (lambda g: Graph.of([("s", "t", float("nan"))]), "edges", "range"),
+        (lambda g: Graph.of([("s", "t", 1e200)]), "edges", "range"),
+        (lambda g: Graph.of([("s", "t", 1, -INFINITE)]), "edges", "range"),
+        (lambda g: Graph.of([("s", "t", 1, 2)]), "edges", "range"),
+        (lambda g: Graph.of([("s", "t", 1, 0, INFINITE)]), "edges", "range"),
         (lambda g: Graph.of(islice(repeat(("a", "b", 1)), MOST_EDGES + 1)), "edges", "too-many"),
     ],
 )
