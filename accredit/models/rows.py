@@ -23,6 +23,7 @@ from accredit.models.arrays import (
     inner_model,
     is_module,
     pair_decisions,
+    predicts_rows,
     two_sided,
     votes_by_pairs,
 )
@@ -247,7 +248,7 @@ def as_row_model(model: object) -> RowModel:
         return _read_by(added, model)
     if is_module(model):
         return _of_module(model)
-    if hasattr(model, "predict") and hasattr(model, "fit"):
+    if predicts_rows(model):
         return _of_estimator(model)
     if isinstance(model, ArrayModel) or callable(model):
         function = as_array_model(model)
@@ -297,8 +298,9 @@ def _chances(model: ArrayModel) -> dict[str, RowFunction]:
 def reads_rows(model: object) -> bool:
     """Does this model read rows of a table, and nothing else? Estimators and boosters do; functions and networks may."""
     home = type(model).__module__.split(".")[0]
-    predicts = hasattr(model, "predict") or hasattr(model, "predict_log_partial_hazard")
-    if isinstance(model, RowModel | SurvivalCurves) or home in _BOOSTERS or (predicts and hasattr(model, "fit")):
+    if isinstance(model, RowModel | SurvivalCurves) or home in _BOOSTERS or hasattr(model, "predict_log_partial_hazard"):
+        return True
+    if predicts_rows(model):
         return True
     return home not in BUILT_IN and any(entry.name == home for entry in plugins.entries(plugins.READERS))
 
@@ -347,7 +349,7 @@ def _of_estimator(model: sklearn.base.BaseEstimator) -> RowModel:
 
 _AVERAGED = (
     *("RandomForestClassifier", "ExtraTreesClassifier", "DecisionTreeClassifier", "ExtraTreeClassifier"),
-    *("BaggingClassifier", "VotingClassifier"),
+    *("BaggingClassifier", "VotingClassifier", "KNeighborsClassifier", "RadiusNeighborsClassifier"),
 )
 
 

@@ -669,6 +669,8 @@ def suspects_headline(found: WrongLabels) -> Headline:
     if not found.suspects or found.precision is None:
         return Headline("labels", _sentence(found.verdict))
     listed = f"{len(found.suspects):,} of {len(found.names):,} labels are suspect"
+    if found.may_be_clean:
+        return Headline("labels", f"{listed}; all of these may be right: the data cannot tell wrong labels from hard rows.")
     return Headline("labels", f"{listed}; about {percent(found.precision)} of these should really be wrong.")
 
 
