@@ -30,6 +30,8 @@ def headline(found: GraphFlow) -> str:
     side = ", ".join(map(printable, found.source_side[:NAMED]))
     more = len(found.source_side) - NAMED
     side = f"around {side}" + f" and {more:,} more" * (more > 0) if side else "at the sources"
+    if found.value == 0:
+        return f"Nothing can flow: the cut {side} lets nothing through"
     return f"Maximum flow {round_off(found.value)}; the cut {side} lets no more than {round_off(found.cut)} through"
 
 
