@@ -52,6 +52,18 @@ class LazyCommands(OpenGroup):
 
     own = COMMANDS
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:  # an option of a command, written before it, is not an option of this one
+            if (command := next((word for word in args if word in COMMANDS), None)) is None:
+                raise
+            raise click.UsageError(
+                f"{error.option_name} stands before the command; options come behind it: "
+                f"{ctx.command_path} {command} … {error.option_name}",
+                ctx,
+            ) from None
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [*COMMANDS, *(added.name for added in self.added() if not added.problem)]
 

@@ -34,10 +34,10 @@ def announcing(announce: Announce | None) -> Iterator[None]:
         _listener.reset(token)
 
 
-def foretell(what: str, seconds: float, most: float, instead: str, argument: str = "methods") -> None:
+def check_forecast(what: str, seconds: float, most: float, instead: str, argument: str = "methods") -> None:
     """Say what a method will take, if that is long; refuse it where it is more than `most` seconds, with what to do instead.
 
-    >>> foretell("flow", 900, 300, "shorten the text")
+    >>> check_forecast("flow", 900, 300, "shorten the text")
     Traceback (most recent call last):
         ...
     accredit.errors.InvalidInput: flow would take about 900 s of CPU time here, and 300 s are allowed; shorten the text
