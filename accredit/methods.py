@@ -332,7 +332,7 @@ METHODS = (
     Method("rollout", "attention", "accredit.explanation.attention:roll_out",
            "accredit.attention.rollout(attention)", INPUTS, "nothing: scores", (), Cost("reading the attention"),
            "also :norm, weights times lengths of values", parameters=WEIGHTS, signed=False, takes=READING),
-    Method("value-zeroing", "attention", "accredit.explanation.zeroing:zero",
+    Method("value-zeroing", "attention", "accredit.explanation.attention:zero",
            "accredit.models.zeroing.context_mixing(model, forward)", INPUTS, "nothing: scores", (),
            Cost("T passes through every block"), "how far tokens move when one's value is not read, rolled out", signed=False),
     Method("flow", "attention", "accredit.explanation.attention:barrier_flow",

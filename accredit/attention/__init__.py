@@ -9,8 +9,7 @@ from accredit.attention.joint import (
     solve_joint,
     spent_tokens,
 )
-from accredit.attention.pairwise import pairwise_flow
-from accredit.attention.report import FlowReport, Relabelling, flow_report
+from accredit.attention.report import FlowReport, Relabelling, flow_report, pairwise_flow
 from accredit.attention.rollout import raw_attention, rollout
 
 __all__ = [

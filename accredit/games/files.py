@@ -17,8 +17,7 @@ from accredit.core.coalitions import by_size
 from accredit.core.game import TABLE_LIMIT, as_name, check_names
 from accredit.errors import InvalidInput
 from accredit.games.choices import plain_payoffs
-from accredit.games.multi_output import TableGames
-from accredit.games.table import ORDERS, TableGame
+from accredit.games.table import ORDERS, TableGame, TableGames
 
 SEPARATOR = "+"
 

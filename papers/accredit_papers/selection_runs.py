@@ -255,9 +255,9 @@ def _slopes(world: Bench, run: SelectionRun) -> FloatArray:
 
 
 def _cxplain(world: Bench, run: SelectionRun) -> Explained:
-    from accredit.learned.convolution_ablation import losses_without_each
     from accredit.learned.cxplain import CXPlain, removal_losses, shares
     from accredit.learned.networks import ConvolutionOfWords
+    from accredit_papers.convolution_ablation import losses_without_each
 
     sizes, given = run.sizes, world.task
     explainer = CXPlain(
