@@ -17,8 +17,7 @@ from accredit.core.rounding import blur
 from accredit.core.statistics import rank_correlation, tied
 from accredit.errors import InvalidInput
 from accredit.flow.certificate import Flow
-from accredit.flow.game import FlowGame
-from accredit.flow.intervals import credit_intervals
+from accredit.flow.game import FlowGame, credit_intervals
 from accredit.flow.maximum import MaximumFlow, maximum_flow
 from accredit.flow.network import LayeredNetwork, Outputs
 from accredit.flow.pairs import MEETS, PairFlows, pair_bounds
