@@ -152,7 +152,7 @@ class RowModel:
             )
         if may_hold_together(chances):
             raise InvalidInput(
-                f"payoff {payoff!r} compares classes, and the probabilities of {self.name} do not add up to 1, as those of labels "
+                f"payoff {payoff!r} compares classes, and the probabilities of {self.name} do not add up to 1: they are of labels "
                 "that may hold together; use 'log-odds' or 'probability'",
                 argument="payoff",
                 code="unsupported",
