@@ -150,9 +150,9 @@ class RowModel:
             raise InvalidInput(
                 f"payoff {payoff!r} compares classes, and {self.name} has one output", argument="payoff", code="unsupported"
             )
-        if _may_hold_together(chances):
+        if may_hold_together(chances):
             raise InvalidInput(
-                f"payoff {payoff!r} compares classes, and the probabilities of {self.name} do not add up to 1, as those of labels "
+                f"payoff {payoff!r} compares classes, and the probabilities of {self.name} do not add up to 1: they are of labels "
                 "that may hold together; use 'log-odds' or 'probability'",
                 argument="payoff",
                 code="unsupported",
@@ -563,12 +563,12 @@ def log_odds(chances: FloatArray) -> FloatArray:
     >>> log_odds(np.array([[0.9, 0.5, 0.2]])).round(3).tolist()
     [[2.197, 0.0, -1.386]]
     """
-    if _may_hold_together(chances) and ((chances > 0) & (chances < 1)).all():
+    if may_hold_together(chances) and ((chances > 0) & (chances < 1)).all():
         return np.asarray(np.log(chances) - np.log1p(-chances))
     return np.stack([payoff_of(chances, k, "log-odds", "probability") for k in range(chances.shape[1])], axis=1)
 
 
-def _may_hold_together(chances: FloatArray) -> bool:
+def may_hold_together(chances: FloatArray) -> bool:
     """Are these chances of labels, of which several may hold? Those of classes add up to 1."""
     return chances.ndim == 2 and bool((np.abs(chances.sum(axis=1) - 1) > NOT_ONE).any())
 
