@@ -661,7 +661,7 @@ def _payoff(one: Purchase) -> str:
 
 def labels_headline(found: WrongLabels) -> Headline:
     """How many labels look wrong, with intervals."""
-    return Headline("labels", found.verdict[:1].upper() + found.verdict[1:])
+    return Headline("labels", _sentence(found.verdict))
 
 
 def suspects_headline(found: WrongLabels) -> Headline:
