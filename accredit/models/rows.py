@@ -152,8 +152,8 @@ class RowModel:
             )
         if may_hold_together(chances):
             raise InvalidInput(
-                f"payoff {payoff!r} compares classes, and the probabilities of {self.name} do not add up to 1: they are of labels "
-                "that may hold together; use 'log-odds' or 'probability'",
+                f"payoff {payoff!r} compares classes, and the probabilities of {self.name} do not add up to 1: they are of "
+                "labels that may hold together; use 'log-odds' or 'probability'",
                 argument="payoff",
                 code="unsupported",
             )
