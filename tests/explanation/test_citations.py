@@ -263,6 +263,14 @@ def test_words_across_tokens_are_targets(language_model):
         whole.of("Drusk town")
 
 
+def test_the_whole_answer_is_its_own_target_and_no_name_is_no_target():
+    found = accredit.explain(**ANSWERED, methods="shapley", target="answer")
+    assert found.of(" Anna lives in Rome . ").target == found.target == "answer"
+    for odd in (None, 3, ["Rome"]):
+        with refused("type", "output"):
+            found.of(odd)
+
+
 def test_what_earned_nothing_says_so_first(language_model):
     passages = ["The museum in Drusk opens at ten.", "Pellworth is the mayor of Drusk.", "The harbour was built in 1912."]
     found = accredit.explain(
