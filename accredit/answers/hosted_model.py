@@ -101,6 +101,31 @@ class HostedModel:
                 code="unreadable",
             ) from None
 
+    @cached_property
+    def writes_chats(self) -> bool:
+        """Whether messages can be written as text: by the tokenizer's chat template, else by the server's, as llama.cpp's
+        does."""
+        if self.template is not None:
+            return bool(getattr(self.template, "chat_template", None))
+        try:
+            return bool(self.server.get("/props", optional=True).get("chat_template"))
+        except ServerError as error:
+            if error.code == "unknown":
+                return False
+            raise
+
+    def ask_template(self, messages: list[dict[str, object]]) -> str:
+        """Messages as the server's chat template writes them."""
+        text = self.server.post("/apply-template", {"messages": messages}).get("prompt")
+        if not isinstance(text, str):
+            raise ServerError(
+                f"{self.url} replied without the prompt that its chat template makes; give the tokenizer: "
+                "HostedModel(url, tokenizer='FOLDER')",
+                argument="tokenizer",
+                code="unsupported",
+            )
+        return text
+
     @property
     def title(self) -> str:
         return f"{self.served} at {self.url}"
@@ -113,6 +138,7 @@ class Bill:
 
     model: HostedModel
     prompts: int = 0
+    requests: int = 0
     tokens: int = 0
     uncounted: int = 0  # replies without a count, which were estimated
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
@@ -143,12 +169,13 @@ class Bill:
             code="too-many",
         )
 
-    def add(self, reply: dict[str, Any], characters: int) -> None:
+    def add(self, reply: dict[str, Any], characters: int, requests: int = 1) -> None:
         usage = reply.get("usage")
         counts = [usage.get(k) for k in ("prompt_tokens", "completion_tokens")] if isinstance(usage, dict) else []
         known = bool(counts) and isinstance(counts[0], int) and all(c >= 0 for c in counts if isinstance(c, int))
         with self._lock:
             self.prompts += 1
+            self.requests += requests
             self.uncounted += not known
             self.tokens += sum(c for c in counts if isinstance(c, int)) if known else -(-characters // CHARACTERS_PER_TOKEN)
 
@@ -159,14 +186,15 @@ class Bill:
     def words(self) -> str:
         cost = self.cost(self.tokens)
         guessed = f", {self.uncounted} of them estimated from their length" if self.uncounted else ""
-        return f"{self.prompts:,} requests, {self.tokens:,} tokens{guessed}{f', {cost}' if cost else ''}"
+        return f"{self.requests:,} requests, {self.tokens:,} tokens{guessed}{f', {cost}' if cost else ''}"
 
 
 def first_choice(reply: dict[str, Any], hosted: HostedModel) -> dict[str, Any]:
     choices = reply.get("choices")
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
         raise ServerError(
-            f"{hosted.title} replied without choices; see that its URL is that of an OpenAI-compatible API",
+            f"{hosted.title} replied without choices; see that its URL is that of an OpenAI-compatible API (it usually "
+            "ends in /v1)",
             argument="model",
             code="unsupported",
         )

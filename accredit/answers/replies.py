@@ -111,10 +111,6 @@ class SampledPays:
         return 4 * self.hosted.concurrency
 
     @property
-    def concurrency(self) -> int:
-        return self.hosted.concurrency
-
-    @property
     def tokens_per_payoff(self) -> int:
         """Tokens of one payoff, at most: the prompt, read once or for every reply, and all replies at their longest."""
         read = -(-sum(len(content) for content in self.parts.prompt.contents) // CHARACTERS_PER_TOKEN)
@@ -168,7 +164,8 @@ class SampledPays:
             "answer": self.answer,
             "answer from": self.source.as_plain(),
             "rather than": None,
-            "reading": f"{self.samples} replies per prompt, up to {self.concurrency} requests at a time; {self.bill.words}",
+            "reading": f"{self.samples} replies per prompt, up to {self.hosted.concurrency} requests at a time; "
+            f"{self.bill.words}",
             "notes": [*self.notes, *self._on_replies()],
         }
 

@@ -153,6 +153,7 @@ def _plain(graph: Graph, found: GraphFlow, ranges: Any, notes: list[str]) -> dic
         "gap": found.gap,
         "rule": found.rule,
         "unique": found.unique,
+        "leeway": found.leeway,
         "singled_out": found.singled_out,
         "certificate": found.certificate,
         "prices": dict(zip(graph.nodes, found.prices.tolist(), strict=True)),

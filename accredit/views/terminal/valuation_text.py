@@ -141,7 +141,7 @@ def harm_words(values: Attribution, harmful: Sequence[Harmful], rows: RowFacts) 
         return "No row is worth less than nothing."
     return (
         f"No row is surely harmful: {below:,} of {len(values):,} are below zero, none beyond what other test rows might say. "
-        "More test rows would tell; where they are a share of the file, folds make each row one."
+        "More test rows would tell; folds make every row a test row once."
     )
 
 
