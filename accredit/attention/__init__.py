@@ -9,8 +9,8 @@ from accredit.attention.joint import (
     solve_joint,
     spent_tokens,
 )
-from accredit.attention.report import FlowReport, Relabelling, flow_report, pairwise_flow
-from accredit.attention.rollout import raw_attention, rollout
+from accredit.attention.readings import pairwise_flow, raw_attention, rollout
+from accredit.attention.report import FlowReport, Relabelling, flow_report
 
 __all__ = [
     "FlowReport",

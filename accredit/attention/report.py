@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
 
 import numpy as np
@@ -17,12 +17,10 @@ from accredit.core.rounding import blur
 from accredit.core.statistics import rank_correlation, tied
 from accredit.errors import InvalidInput
 from accredit.flow.certificate import Flow
-from accredit.flow.game import FlowGame
-from accredit.flow.intervals import credit_intervals
+from accredit.flow.game import FlowGame, credit_intervals
 from accredit.flow.maximum import MaximumFlow, maximum_flow
-from accredit.flow.network import LayeredNetwork, Outputs, output_rows
+from accredit.flow.network import LayeredNetwork, Outputs
 from accredit.flow.pairs import MEETS, PairFlows, pair_bounds
-from accredit.flow.stack import AttentionStack
 from accredit.flow.unique import unique_flow
 
 CUT_EDGES_LISTED = 20  # cut edges named in a report
@@ -135,12 +133,12 @@ class FlowReport:
     def _where(self) -> str:
         share = self.cut[self.binding_layer] / max(self.cut.sum(), 1e-300)
         if self.binding_layer == 0:
-            place = "at the edges to the sink"
+            place = "where it reaches the input"
         elif self.binding_layer == self.layers + 1:
-            place = "at the edges from the source"
+            place = "where it leaves the output"
         else:
             place = f"in layer {self.binding_layer}"
-        return f"the minimum cut binds {place} ({share:.0%} of its capacity)."
+        return f"the narrowest place is {place} ({share:.0%} of the minimum cut)."
 
     def __str__(self) -> str:
         rows = [self.summary, ""]
@@ -265,26 +263,3 @@ def _relabelling(
         correlations.append(float(rank_correlation(*places)) if ranked else 1.0)
         barrier_change = max(barrier_change, float(np.abs(_barrier_credit(other, exact) - credit[order]).max()))
     return Relabelling(trials, solver_change, float(np.mean(correlations)), barrier_change)
-
-
-@check_arguments
-def pairwise_flow(
-    attention: object, *, outputs: int | Sequence[int] | None = None, residual: float = 0.5, normalise: bool = True
-) -> FloatArray:
-    """Max flow from each chosen output token to each input token, (len(outputs), T).
-
-    Every entry is a different flow that has the network for itself, so a row is not a division of anything: its sum
-    can exceed all that the output token can emit many times over. Use `joint_flow` to share one flow. Deep attention
-    often makes entry (i, j) equal to min(all that leaves i, all that enters j); `flow_report` shows how often.
-
-    Cost: one max flow per pair (about 2 ms at T = 64, L = 12), or O(T²) for pairs whose bound is met by a flow that can
-    be written down; see `accredit.flow.pairs`.
-
-    >>> pairwise_flow([[[0.5, 0.5], [0.0, 1.0]]], outputs=0, residual=0.0)
-    array([[0.5, 0.5]])
-    """
-    network = LayeredNetwork.from_attention(attention, outputs=outputs, residual=residual, normalise=normalise)
-    if outputs is None and isinstance(attention, AttentionStack):
-        outputs = np.flatnonzero(~attention.carried[-1]).tolist()
-    flows = PairFlows(network.capacity)
-    return np.array([flows.row(int(i)) for i in output_rows(outputs, network.tokens)])

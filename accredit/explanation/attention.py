@@ -16,7 +16,7 @@ from accredit.core import Attribution, Attributions, Claim, FloatArray, Holds, P
 from accredit.errors import MissingExtra
 from accredit.explanation.answers import AnswerSubject
 from accredit.explanation.flows import beside_uniform, flow_options, solve_flow, uniform_flow
-from accredit.explanation.forecast import LONGEST_SECONDS, PRODUCTS_PER_LAYER, check_forecast, product_seconds
+from accredit.explanation.forecast import LONGEST_SECONDS, PRODUCTS_PER_LAYER, announce, product_seconds
 from accredit.explanation.graph import AttentionGraph, graph_of, graph_of_parts, uniform_of
 from accredit.explanation.subject import Subject
 from accredit.flow.solver import simple_max_flow
@@ -32,7 +32,7 @@ SCORE_CLAIMS = (
     Claim("null player", Holds.NO, "a token that never changes the output may still be attended to"),
     Claim("linearity", Holds.NO, "scores for a sum of payoffs are not the sum of their scores"),
 )
-FORETOLD = 256  # tokens from which a flow takes long enough to be announced
+ANNOUNCED = 256  # tokens from which a flow takes long enough to be announced
 FLOWS = 1_000_000  # (targets × tokens²) up to which every sentence and token of an answer gets a flow of its own
 
 
@@ -97,7 +97,7 @@ def least_squares_flow(subject: Explained, tensor: str) -> Attribution | Attribu
 
 def _credit(subject: Explained, tensor: str, rule: FlowRule) -> Attribution | Attributions:
     graph = graph_of(subject, tensor)
-    _forecast_flow(subject, graph, rule)
+    _announce_flow(subject, graph, rule)
 
     def one(outputs: list[int]) -> Attribution:
         credit = flow_credit(solve_flow(subject, tensor, rule, outputs), groups=graph.groups)
@@ -109,7 +109,7 @@ def _credit(subject: Explained, tensor: str, rule: FlowRule) -> Attribution | At
 def shapley_flow(subject: Explained, tensor: str) -> Attribution | Attributions:
     """The Shapley value of the game in which coalitions of tokens re-route the flow."""
     graph = graph_of(subject, tensor)
-    _forecast_flow(subject, graph, "barrier")
+    _announce_flow(subject, graph, "barrier")
     settings = flow_options(tensor) | {"groups": graph.groups, "seed": subject.seed}
     credit = joint_flow(graph.attention, outputs=graph.outputs, rule="shapley", **settings)
     return _tell(_against_the_mask(subject, graph, credit, "barrier", graph.outputs), graph)
@@ -126,14 +126,14 @@ def _against_the_mask(
     return beside_uniform(credit, np.array([players[name] for name in credit.players]), error)
 
 
-def _forecast_flow(subject: Explained, graph: AttentionGraph, rule: FlowRule) -> None:
+def _announce_flow(subject: Explained, graph: AttentionGraph, rule: FlowRule) -> None:
     """Say what the flow of an answer, and that of its mask, will take; refuse what takes too long."""
     tokens = len(graph.owner)
-    if not isinstance(subject, AnswerSubject) or tokens < FORETOLD:
+    if not isinstance(subject, AnswerSubject) or tokens < ANNOUNCED:
         return
     layers = len(graph.attention.carried) if isinstance(graph.attention, AttentionStack) else len(graph.attention)
     steps = {"barrier": 1, "l2": 2}.get(rule, 2) * PRODUCTS_PER_LAYER
-    check_forecast(
+    announce(
         f"flow through {layers} layers of {tokens:,} tokens",
         (1 + graph.causal) * layers * steps * product_seconds(tokens),
         LONGEST_SECONDS,
@@ -166,7 +166,7 @@ def zero(subject: Subject | AnswerSubject) -> Attribution | Attributions:
     model: Any = subject.model
     with model.hold():
         if isinstance(subject, AnswerSubject):
-            _forecast(subject)
+            _announce(subject)
         parts = context_mixing(model.model, lambda: _outputs(subject, model))
     joined = encoder_decoder(**parts, share=1.0) if "cross" in parts else parts["self"]
     graph = graph_of_parts(subject, parts, joined, {"layers": f"all {len(joined)}"})
@@ -174,14 +174,14 @@ def zero(subject: Subject | AnswerSubject) -> Attribution | Attributions:
     return for_each(subject, graph, lambda out: score(graph, walked[out].mean(axis=0), Procedure("value zeroing", "rollout")))
 
 
-def _forecast(subject: AnswerSubject) -> None:
+def _announce(subject: AnswerSubject) -> None:
     """Say what a pass through every layer for every token will take; refuse what takes too long."""
     began = time.process_time()
     with torch.no_grad():
         _outputs(subject, subject.model)
     each, tokens = time.process_time() - began, len(subject.owner) + len(subject.decoder_ids)
     instead = "use attn-lrp, which takes one pass, or shorten the prompt"
-    check_forecast(f"value zeroing of {tokens:,} tokens", each * tokens, LONGEST_SECONDS, instead)
+    announce(f"value zeroing of {tokens:,} tokens", each * tokens, LONGEST_SECONDS, instead)
 
 
 def _outputs(subject: Subject | AnswerSubject, model: Any) -> torch.Tensor:
