@@ -61,7 +61,7 @@ from accredit.values import (
 
 if TYPE_CHECKING:
     from accredit.attention import flow_report, joint_flow, pairwise_flow
-    from accredit.attention.rollout import rollout as rollout
+    from accredit.attention.readings import rollout as rollout
     from accredit.explanation import (
         Explainer,
         calibrate,

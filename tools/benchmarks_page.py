@@ -2,19 +2,17 @@
 `python -m tools.benchmarks_page`.
 
 Every benchmark that calls `record` has a section: its newest line, a whole run before a quick one. What matches `RATIOS` is
-drawn on a logarithmic scale; all else that was printed is counted, and stays in the line. A benchmark without a line is
-named. Ratios below 1 are also listed, with the reason that `LOSSES` has for each.
+in a table; all else that was printed is counted, and stays in the line. A benchmark without a line is named. Ratios below 1
+are also listed, with the reason that `LOSSES` has for each.
 """
 
 from __future__ import annotations
 
 import ast
-import html
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import log10
 from pathlib import Path
 from typing import Any
 
@@ -26,17 +24,17 @@ ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "benchmarks.md"
 COMPARISON = ROOT / "docs" / "comparison.md"
 RESULTS = ROOT / "benchmarks" / "results"
-WIDTH, NUMBER, HEIGHT = 330, 68, 34  # of a drawing, of the number beside a bar, of a bar with its words above it
+ACROSS = "|"  # in the words of a ratio: the row of the table stands before it, the column after it
 
 
 @dataclass(frozen=True)
 class Ratio:
-    """Figures beside a peer: what they say, the words of a bar, and whether they are upside down (ours over theirs)."""
+    """Figures beside a peer: what they say, the place of each, and whether they are upside down (ours over theirs)."""
 
     benchmark: str
     pattern: str
     says: str
-    bar: str  # of the groups of the pattern
+    place: str  # row, or row|column, from the groups of the pattern
     inverse: bool = False
 
     def words(self, key: str) -> str | None:
@@ -46,7 +44,10 @@ class Ratio:
         ('shap', None)
         """
         found = re.fullmatch(self.pattern, key)
-        return self.bar.format(*(WORDS.get(group, group) for group in found.groups())) if found else None
+        if found is None:
+            return None
+        words = self.place.format(*(WORDS.get(group, group) for group in found.groups()))
+        return re.sub(r"\b1 rows", "1 row", words)
 
 
 WORDS: dict[str | Any, str] = {  # groups of the patterns below that are not words yet
@@ -68,23 +69,23 @@ RATIOS = (
         "shapley",
         r"mse_(\d+)_(.+)\.ours_over_best_peer",
         "Squared error of the best peer over ours, equal payoffs",
-        "{1}, {0} payoffs",
+        "{1}|{0} payoffs",
         inverse=True,
     ),
     Ratio(
         "shapley",
         r"mse_(\d+)_worst_over_(\w+)\.ratio",
         "The same beside our own regressions, in the worst game",
-        "{1}, {0} payoffs",
+        "{1}|{0} payoffs",
         inverse=True,
     ),
     Ratio(
         "estimation",
         r"(regression|orders)_over_ours_(\d+)us",
         "Squared error of our other solvers over the default's, in equal time",
-        "{}, payoffs of {} µs",
+        "{}|payoffs of {} µs",
     ),
-    Ratio("flow", r"(pairwise|barrier|l2)_T(\d+)_vs_(\w+)", "A peer's CPU seconds over ours", "{2}: {0}, {1} tokens"),
+    Ratio("flow", r"(pairwise|barrier|l2)_T(\d+)_vs_(\w+)", "A peer's CPU seconds over ours", "{2}, {0}|{1} tokens"),
     Ratio(
         "flow",
         r"prompt_T(\d+)_vs_shuffled",
@@ -95,25 +96,25 @@ RATIOS = (
         "tables",
         r"served_cover_(\w+)\.(\d+)_(\d+)",
         "By cover ratios, a prepared explainer: a peer's CPU seconds over ours",
-        "{0}, depth {1}, {2} rows",
+        "{0}, depth {1}|{2} rows",
     ),
     Ratio(
         "tables",
         r"first_cover_(\w+)\.(\d+)_(\d+)",
         "By cover ratios, our first call, which builds tables: a peer's CPU seconds over ours",
-        "{0}, depth {1}, {2} rows",
+        "{0}, depth {1}|{2} rows",
     ),
     Ratio(
         "tables",
         r"served_background_(\w+)\.(\d+)_(\d+)",
         "With a background of 100 rows, a prepared explainer: a peer's CPU seconds over ours",
-        "{0}, depth {1}, {2} rows",
+        "{0}, depth {1}|{2} rows",
     ),
     Ratio(
         "tables",
         r"first_background_(\w+)\.(\d+)_(\d+)",
         "With a background of 100 rows, our first call, which builds tables: a peer's CPU seconds over ours",
-        "{0}, depth {1}, {2} rows",
+        "{0}, depth {1}|{2} rows",
     ),
     Ratio(
         "tables",
@@ -140,7 +141,7 @@ RATIOS = (
         "explain",
         r"shap_ratio_(cpu|clock|batched)\.(\d+)",
         "Seconds of shap's text explainer over ours, equal evaluations, one text",
-        "{1} tokens, {0}",
+        "{0}|{1} tokens",
     ),
     Ratio("explain", r"shap_ratio", "The same for all sentences of the project that were tried", "on the clock"),
     Ratio("explain", r"payoff_throughput(\w*)", "Payoffs per second over rows per second of the bare model", "payoffs{}"),
@@ -163,13 +164,13 @@ RATIOS = (
         "beside",
         r"trees\.(\w+)_(cover|background)\.(\d+)(_first)?",
         "CPU seconds, boosted trees",
-        "{0}, {1}, {2} rows{3}",
+        "{0}, {1}|{2} rows{3}",
     ),
     Ratio(
         "beside",
         r"forests\.(\w+)_(cover|background)\.(\d+)(_first)?",
         "CPU seconds, unpruned trees",
-        "{0}, {1}, {2} rows{3}",
+        "{0}, {1}|{2} rows{3}",
     ),
     Ratio("beside", r"labels\.(.+)\.(.+)", "Wrong labels, 1 − F1", "{1}, {0} noise"),
     Ratio("beside", r"networks\.(.+)\.seconds", "CPU seconds, influence", "{}"),
@@ -290,7 +291,7 @@ def flat(figures: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 @dataclass(frozen=True)
-class Bar:
+class Figure:
     """One ratio: its key in the kept line, its words on the page."""
 
     key: str
@@ -298,31 +299,48 @@ class Bar:
     ratio: float
 
 
-def drawing(says: str, bars: list[Bar]) -> str:
-    """Bars from 1 on a logarithmic scale: to the right where accredit is ahead, to the left where it is behind."""
-    low, high = min(0.0, *(log10(bar.ratio) for bar in bars)), max(0.3, *(log10(bar.ratio) for bar in bars))
-    scale = (WIDTH - NUMBER) / (high - low)
-    one = (0.0 - low) * scale
-    marks = []
-    for place, bar in enumerate(bars):
-        y, end = place * HEIGHT, (log10(bar.ratio) - low) * scale
-        left, right = sorted((one, end))
-        colour = "#1f6fb2" if bar.ratio >= 1 else "#c2571a"
-        marks.append(
-            f"<g><title>{html.escape(bar.key)}</title>"
-            f'<text y="{y + 12}">{html.escape(bar.words)}</text>'
-            f'<path fill="{colour}" d="M{left:.1f},{y + 17}h{max(right - left, 1):.1f}v12H{left:.1f}z"/>'
-            f'<text x="{right + 6:.1f}" y="{y + 27}">{_times(bar.ratio)}</text></g>'
-        )
-    tall = HEIGHT * len(bars)
-    ones = "".join(
-        f"M{one:.1f},{y + 14}v18" for y in range(0, tall, HEIGHT)
-    )  # a line at 1 beside every bar, not through its words
-    axis = f'<path d="{ones}" stroke="currentColor" stroke-opacity=".4"/>'
-    return (
-        f'<svg class="ratios" viewBox="0 0 {WIDTH} {tall}" role="img" aria-label="{html.escape(says)}" '
-        f'font-size="11.5" fill="currentColor">{axis}{"".join(marks)}</svg>'
-    )
+Cells = dict[str, dict[str, str]]  # by row, by column
+
+
+def cells(says: str, figures: Sequence[Figure]) -> Cells:
+    """Ratios by row and column; those below 1, where a peer is ahead, are bold.
+
+    >>> cells("Error", [Figure("a", "shap|1 row", 2.0), Figure("b", "shap|9 rows", 0.5), Figure("c", "woodelf", 3.0)])
+    {'shap': {'1 row': '2×', '9 rows': '**0.5×**'}, 'woodelf': {'Error': '3×'}}
+    """
+    found: Cells = {}
+    for figure in figures:
+        row, _, column = figure.words.partition(ACROSS)
+        text = _times(figure.ratio)
+        found.setdefault(row, {})[column or says] = text if figure.ratio >= 1 else f"**{text}**"
+    return found
+
+
+def tables(shown: Sequence[tuple[Ratio, list[Figure]]]) -> Iterator[str]:
+    """A table for every kind of ratio; kinds that have one figure for each of the same rows share theirs."""
+    shared: Cells = {}
+    for ratio, figures in shown:
+        now = cells(ratio.says, figures)
+        if all(set(row) == {ratio.says} for row in now.values()):
+            if shared and list(shared) != list(now):
+                yield table("", shared)
+                shared = {}
+            shared = {name: shared.get(name, {}) | row for name, row in now.items()}
+        else:
+            if shared:
+                yield table("", shared)
+                shared = {}
+            yield table(ratio.says, now)
+    if shared:
+        yield table("", shared)
+
+
+def table(says: str, rows: Cells) -> str:
+    """Markdown; what is said of all columns heads the first."""
+    columns = list(dict.fromkeys(column for row in rows.values() for column in row))
+    lines = [[says, *columns], ["---", *("--:" for _ in columns)]]
+    lines += [[name, *(row.get(column, "") for column in columns)] for name, row in rows.items()]
+    return "\n".join("|" + "|".join(line) + "|" for line in lines)
 
 
 def _times(ratio: float) -> str:
@@ -335,63 +353,66 @@ def _times(ratio: float) -> str:
 
 
 def section(name: str, about: str, lines: list[Line]) -> str:
-    """One benchmark: its runs and their drawings."""
+    """One benchmark: its runs and their ratios."""
     missing = ELSEWHERE.get(name, f"Not run for this page yet: `python -m benchmarks.{name}`.")
     shown = [run(name, line) for line in lines] or [missing]
     return "\n\n".join([f"## {name}", about, *shown])
 
 
-def drawings(name: str, figures: dict[str, Any]) -> list[tuple[Ratio, list[Bar]]]:
+def ratios(name: str, figures: dict[str, Any]) -> list[tuple[Ratio, list[Figure]]]:
     """The ratios among figures, each under the first of `RATIOS` that it matches."""
-    found: list[tuple[Ratio, list[Bar]]] = []
-    drawn: set[str] = set()
+    found: list[tuple[Ratio, list[Figure]]] = []
+    known: set[str] = set()
     for ratio in (ratio for ratio in RATIOS if ratio.benchmark == name):
-        bars = [
-            Bar(key, words.strip(), 1 / value if ratio.inverse else value)
+        matching = [
+            Figure(key, words.strip(), 1 / value if ratio.inverse else value)
             for key, value in figures.items()
-            if (words := ratio.words(key)) is not None and isinstance(value, int | float) and value > 0 and key not in drawn
+            if (words := ratio.words(key)) is not None and isinstance(value, int | float) and value > 0 and key not in known
         ]
-        if bars:
-            drawn |= {bar.key for bar in bars}
-            found.append((ratio, bars))
+        if matching:
+            known |= {figure.key for figure in matching}
+            found.append((ratio, matching))
     return found
 
 
 def run(name: str, line: Line) -> str:
     """One run of a benchmark, or of a part of it."""
     figures = dict(flat(line["figures"]))
-    parts, drawn = [circumstances(line)], 0
-    for ratio, bars in drawings(name, figures):
-        drawn += len(bars)
-        parts += [f"**{ratio.says}**", drawing(ratio.says, bars)]
-    if rest := len(figures) - drawn:
-        parts.append(f"{rest} other figures: `benchmarks/results/{name}.jsonl`.")
-    return "\n\n".join(parts)
+    shown = ratios(name, figures)
+    rest = len(figures) - sum(len(found) for _, found in shown)
+    kept = f" {rest} other figure{'s' * (rest > 1)} kept." if rest else ""
+    return "\n\n".join([when(line) + kept, *tables(shown)])
 
 
 def circumstances(line: Line) -> str:
     """By which command, when and where; the versions of everything beside it stand in the line."""
-    machine, quick = line["machine"], " A quick run: fewer games and repeats." if "--quick" in line["command"] else ""
-    return (
-        f"`{line['command']}`, {line['date']}, `{line['commit']}`, {machine['cpu']}, {machine['cores']} cores, load "
-        f"{machine['load']}.{quick}"
-    )
+    return f"{when(line)[:-1]}, {_machine(line)}."
+
+
+def when(line: Line) -> str:
+    """By which command, when and how busy the machine was."""
+    quick = " A quick run: fewer games and repeats." if "--quick" in line["command"] else ""
+    return f"`{line['command']}`, {line['date']}, `{line['commit']}`, load {line['machine']['load']}.{quick}"
+
+
+def _machine(line: Line) -> str:
+    return f"{line['machine']['cpu']}, {line['machine']['cores']} cores"
 
 
 def losses(lines: dict[str, list[Line]]) -> str:
     """Every ratio below 1 of the runs that are drawn, by reason: where, how far, and why."""
     found: dict[Loss, list[float]] = {}
     for name, runs in lines.items():
-        for bar in (bar for line in runs for _, bars in drawings(name, dict(flat(line["figures"]))) for bar in bars):
-            if bar.ratio < 1:
-                found.setdefault(_reason(name, bar.key), []).append(bar.ratio)
+        for figure in (one for line in runs for _, some in ratios(name, dict(flat(line["figures"]))) for one in some):
+            if figure.ratio < 1:
+                found.setdefault(_reason(name, figure.key), []).append(figure.ratio)
     rows = [
-        f"| {loss.where} | {_times(min(ratios))}"
-        + (f" to {_times(max(ratios))}, {len(ratios)} figures" if len(ratios) > 1 else "")
-        + f" | {loss.why} |"
-        for loss, ratios in found.items()
+        f"|{loss.where}|{_times(min(least))}"
+        + (f" to {_times(max(least))}, {len(least)} figures" if len(least) > 1 else "")
+        + f"|{loss.why}|"
+        for loss, least in found.items()
     ]
-    return "\n".join(["| where | a peer's cost over ours | why |", "|---|---|---|", *rows])
+    return "\n".join(["|where|a peer's cost over ours|why|", "|---|---|---|", *rows])
 
 
 def _reason(name: str, key: str) -> Loss:
@@ -407,14 +428,14 @@ def beside_peers(folder: Path = RESULTS) -> str:
     if not lines:
         return ""
     line = lines[-1]
-    bars = [(ratio, bar) for ratio, found in drawings("beside", dict(flat(line["figures"]))) for bar in found]
+    figures = [(ratio, one) for ratio, found in ratios("beside", dict(flat(line["figures"]))) for one in found]
     rows = []
     for package, pin in PINS.items():
         called = re.compile(rf"\b({package.partition('-')[0]}|{pin.module or package})\b", re.I)
-        of_it = [(ratio, bar) for ratio, bar in bars if called.search(f"{bar.words} {ratio.says}")]
+        of_it = [(ratio, one) for ratio, one in figures if called.search(f"{one.words} {ratio.says}")]
         told = []
         for says in dict.fromkeys(ratio.says for ratio, _ in of_it):
-            values = [bar.ratio for ratio, bar in of_it if ratio.says == says]
+            values = [one.ratio for ratio, one in of_it if ratio.says == says]
             span = _times(values[0]) if len(values) == 1 else f"{_times(min(values))} to {_times(max(values))}"
             told.append(f"{says} {span}")
         if told:
@@ -424,14 +445,14 @@ def beside_peers(folder: Path = RESULTS) -> str:
 
 def page(folder: Path = RESULTS) -> str:
     """The whole page."""
-    head = (
-        "# Benchmarks\n\nMade by `python -m tools.benchmarks_page` from the lines that runs kept in `benchmarks/results`; no "
-        "number was typed. A bar to the right of the line is a ratio above 1: accredit is ahead; to the left, behind. Bars are "
-        "as long as the logarithm of the ratio, each drawing on its own scale. Times are CPU seconds on one thread unless a "
-        "name says otherwise, and both sides of a ratio come from one run, whose line also has the versions of all peers. "
-        "`make bench` runs all of them, `make peers` says which are older than their code."
-    )
     lines = {name: newest(name, folder) for name in benchmarks()}
+    machines = " and ".join(sorted({_machine(line) for runs in lines.values() for line in runs}))
+    head = (
+        "# Benchmarks\n\nA peer's cost over ours: above 1 accredit is ahead, **below 1** it is behind. Both sides of a ratio "
+        f"come from one run, in CPU seconds on one thread of {machines}, unless a name says otherwise. `python -m "
+        "tools.benchmarks_page` made the page from the lines that runs kept in `benchmarks/results`, with the versions of all "
+        "peers and all other figures; `make bench` runs all."
+    )
     order = sorted(benchmarks().items(), key=lambda named: not lines[named[0]])  # those that were run come first
     where = "## Where we lose\n\nEvery ratio below 1 on this page, by reason."
     return "\n\n".join([head, where, losses(lines), *(section(name, about, lines[name]) for name, about in order)]) + "\n"

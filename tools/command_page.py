@@ -1,4 +1,4 @@
-"""The tables of docs/command.md, made from the commands themselves: `python -m tools.command_page`.
+"""The table of docs/command.md, made from the command itself: `python -m tools.command_page`.
 
 The site also has a page with every help; `helps()` makes it when the site is built.
 """
@@ -16,22 +16,11 @@ from accredit.cli.explain import TOPICS, ExplainCommand
 from accredit.cli.man import commands
 
 PAGE = Path(__file__).parent.parent / "docs" / "command.md"
-SHARED = ("--json", "--html", "--out", "--seed", "--quiet")
 
 
 def options(context: click.Context) -> set[str]:
     """Every spelling of every option of a command."""
     return {name for param in context.command.params for name in param.opts}
-
-
-def option_table() -> str:
-    """Commands down, those with the same shared options in one line; options across."""
-    names: dict[tuple[str, ...], list[str]] = {}
-    for context in commands(accredit):
-        marks = tuple("✓" if name in options(context) else "·" for name in SHARED)
-        names.setdefault(marks, []).append(f"`{context.command_path.removeprefix('accredit ')}`")
-    lines = ["| command | " + " | ".join(f"`{name}`" for name in SHARED) + " |", "|---" + "|:-:" * len(SHARED) + "|"]
-    return "\n".join([*lines, *(f"| {', '.join(those)} | {' | '.join(marks)} |" for marks, those in names.items())])
 
 
 def code_table() -> str:
@@ -40,12 +29,10 @@ def code_table() -> str:
 
 
 def filled(page: str) -> str:
-    """The page with its tables as they are now."""
-    for name, table in (("options", option_table()), ("codes", code_table())):
-        before, begin, rest = page.partition(f"<!-- {name}: made by tools.command_page -->\n")
-        _, end, after = rest.partition(f"<!-- end of {name} -->")
-        page = f"{before}{begin}\n{table}\n\n{end}{after}"
-    return page
+    """The page with its table as it is now."""
+    before, begin, rest = page.partition("<!-- codes: made by tools.command_page -->\n")
+    _, end, after = rest.partition("<!-- end of codes -->")
+    return f"{before}{begin}\n{code_table()}\n\n{end}{after}"
 
 
 def helps() -> Iterator[str]:

@@ -9,9 +9,8 @@ from accredit.attention.joint import (
     solve_joint,
     spent_tokens,
 )
-from accredit.attention.pairwise import pairwise_flow
+from accredit.attention.readings import pairwise_flow, raw_attention, rollout
 from accredit.attention.report import FlowReport, Relabelling, flow_report
-from accredit.attention.rollout import raw_attention, rollout
 
 __all__ = [
     "FlowReport",

@@ -17,8 +17,7 @@ from accredit.core.rounding import blur
 from accredit.core.statistics import rank_correlation, tied
 from accredit.errors import InvalidInput
 from accredit.flow.certificate import Flow
-from accredit.flow.game import FlowGame
-from accredit.flow.intervals import credit_intervals
+from accredit.flow.game import FlowGame, credit_intervals
 from accredit.flow.maximum import MaximumFlow, maximum_flow
 from accredit.flow.network import LayeredNetwork, Outputs
 from accredit.flow.pairs import MEETS, PairFlows, pair_bounds
@@ -134,12 +133,12 @@ class FlowReport:
     def _where(self) -> str:
         share = self.cut[self.binding_layer] / max(self.cut.sum(), 1e-300)
         if self.binding_layer == 0:
-            place = "at the edges to the sink"
+            place = "where it reaches the input"
         elif self.binding_layer == self.layers + 1:
-            place = "at the edges from the source"
+            place = "where it leaves the output"
         else:
             place = f"in layer {self.binding_layer}"
-        return f"the minimum cut binds {place} ({share:.0%} of its capacity)."
+        return f"the narrowest place is {place} ({share:.0%} of the minimum cut)."
 
     def __str__(self) -> str:
         rows = [self.summary, ""]

@@ -41,6 +41,9 @@ SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods", ".numbers")
 EXCEL_SEPARATOR = re.compile(r"sep=(.)\r?\n", re.IGNORECASE)  # the first line of some of Excel's files
 RULED = re.compile(r"[-+=| ]+")  # a line that is drawn below the names of columns, or around a table
 LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)")
+FORMULA = re.compile(r'="([^"]*)"')  # how Excel is told that a cell is a text
+QUOTED_NAMES = re.compile(r'"[^"]*"(?: "[^"]*")+')  # how R writes names between blanks
+FIXED_WIDTH = re.compile(r" *\S+(?: {2,}\S+)+ *")
 MOST_ABOVE = 20  # lines of a title
 UNNAMED = re.compile(r"(Unnamed: 0(\.\d+)?)?")  # what pandas and R call a column of row names
 Lines = list[tuple[int, list[str]]]  # where a row begins in its file, counted from 1, and its cells
@@ -178,8 +181,9 @@ def _tidy(lines: Lines, file: str, index: str | None) -> list[str]:
     """Take out, in place, cells that belong to no column: what follows a last delimiter, and unnamed numbers or names of rows.
     Returns what was done."""
     (_, names), *rows = lines
-    notes = []
-    notes += _strip(lines, file)
+    notes = [*_strip(lines, file), *_unwrap(lines, file)]
+    if len(names) == 1 and rows and all(FIXED_WIDTH.fullmatch(line[0]) for _, line in (lines[0], lines[-1])):
+        notes.append(f"The lines of {file} look like columns of a fixed width; they were read as one column of words.")
     longer = bool(rows) and all(len(cells) == len(names) + 1 for _, cells in rows)
     if longer and not any(cells[-1].strip() for _, cells in rows):
         for _, cells in rows:
@@ -215,6 +219,16 @@ def _tidy(lines: Lines, file: str, index: str | None) -> list[str]:
             "one, write a line with the names above it."
         )
     return notes
+
+
+def _unwrap(lines: Lines, file: str) -> list[str]:
+    """Take the text out of cells that are written as ="00123", in place. Returns what was done."""
+    wrapped = next((cell for _, cells in lines for cell in cells if FORMULA.fullmatch(cell)), None)
+    if wrapped is None:
+        return []
+    for _, cells in lines:
+        cells[:] = [found[1] if (found := FORMULA.fullmatch(cell)) else cell for cell in cells]
+    return [f"Cells of {file} such as {wrapped:.40} are texts of a spreadsheet and were read without = and quotation marks."]
 
 
 def _strip(lines: Lines, file: str) -> list[str]:
@@ -257,7 +271,7 @@ def _name_rows(cells: list[str]) -> bool:
 
 
 def _shown(delimiter: str) -> str:
-    return "a tab" if delimiter == "\t" else delimiter
+    return {"\t": "a tab", " ": "a blank"}.get(delimiter, delimiter)
 
 
 def read_lines(path: str | Path) -> list[str]:
@@ -336,7 +350,7 @@ def _find_delimiter(content: str, file: str, usual: str) -> str:
     header = next((line for line in content.splitlines() if line.strip()), "")
     others = [mark for mark in DELIMITERS if mark != usual and _splits(header, mark)]
     if not others:
-        return usual
+        return " " if not _splits(header, usual) and QUOTED_NAMES.fullmatch(header) else usual
     fits = [mark for mark in (usual, *others) if _makes_columns(content, file, mark)]
     if len(fits) == 1 or (fits and usual == "\t" == fits[0]):
         return fits[0]

@@ -16,15 +16,16 @@ from pathlib import Path
 from accredit.checks.table_format import TableFormat
 from accredit.errors import InvalidInput
 
-BLANK = "[ \u00a0\u202f]"  # between thousands, or before a currency; the last two do not break a line
+BLANK = "[ \u00a0\u2007\u2009\u202f]"  # between thousands, or before a currency: all but the first are wide or thin ones
+MINUS = "−–-"  # a sign, a dash as word processors write it, a hyphen
 CURRENCY = (
     "(?:[$€£¥₹₩₽₺₪₴]|(?:US|CA|AU|NZ|HK|[ACR])[$]|kr[.]?|Kč|zł|Fr[.]|"
     "AUD|BRL|CAD|CHF|CNY|CZK|DKK|EUR|GBP|HKD|HUF|INR|JPY|KRW|MXN|NOK|NZD|PLN|SEK|SGD|TRY|USD|ZAR)"
 )
 NUMBER = re.compile(
-    rf"(?P<sign>[+\-−]?){BLANK}*(?P<before>{CURRENCY}?){BLANK}*(?P<inner>[+\-−]?)"
+    rf"(?P<sign>[+{MINUS}]?){BLANK}*(?P<before>{CURRENCY}?){BLANK}*(?P<inner>[+{MINUS}]?)"
     rf"(?P<body>[0-9](?:[0-9.,'’]|{BLANK})*[0-9]|[0-9][.,]?|[.,][0-9]+)(?P<power>(?:[eE][+-]?[0-9]{{1,4}})?)"
-    rf"{BLANK}*(?P<after>{CURRENCY}?){BLANK}*(?P<percent>%?)(?P<minus>[-−]?)"
+    rf"{BLANK}*(?P<after>{CURRENCY}?){BLANK}*(?P<percent>%?)(?P<minus>[{MINUS}]?)"
 )
 MISSING = frozenset(  # in a column of numbers; small letters
     ("-", "--", "---", "–", "—", "?", "??", ".", "..", "…", "na", "n/a", "#n/a", "#na", "n.a.", "nan", "-nan", "<na>", "none",
@@ -54,7 +55,9 @@ def _shapes(decimal: str, thousands: str) -> re.Pattern[str]:
 SHAPES = {".": _shapes(r"\.", ","), ",": _shapes(",", r"\.")}
 
 
-UNIT = re.compile(r"[+−-]?[0-9][0-9.,' \u00a0\u202f]*[^\W0-9_]{1,6}[²³]?")  # 12 kg
+UNIT = re.compile(
+    rf"[+{MINUS}]?[0-9](?:[0-9.,']|{BLANK})*(?:[^\W0-9_]{{1,6}}[²³]?|[‰°*†])"
+)  # 12 kg, 5 ‰, and 1.5* with a footnote
 BRACKETS = re.compile(r"\(\s*[0-9][0-9.,]*\s*\)")  # how accounts write a negative number
 TOTAL = re.compile(
     r"((grand|sub)[ -]?)?(totals?|sums?)|summen?|gesamt(summe)?|insgesamt|totale?|somma|suma|totaal|razem", re.IGNORECASE
@@ -246,7 +249,8 @@ class NumberColumns:
 
     def _note_total(self, numbers: list[list[str]], words: list[list[str]]) -> None:
         """A last row that adds up the others, and names nothing but that."""
-        if len(self.rows) < 3 or not words or not all(not c[-1].strip() or TOTAL.fullmatch(c[-1].strip(" :")) for c in words):
+        named = words or [column for column in numbers if not column[-1].strip()]  # numbers of rows, say, which a total has not
+        if len(self.rows) < 3 or not named or not all(TOTAL.fullmatch(c[-1].strip(" :") or "total") for c in words):
             return
         try:
             columns = [[float(cell or 0) for cell in column] for column in numbers if column[-1].strip()]
@@ -334,6 +338,6 @@ def _write(parts: Parts, decimal: str, percent: str | None) -> str:
     ('-1234.5', '0.125')
     """
     digits = "".join("." if letter == decimal else letter for letter in parts["body"] if letter.isdigit() or letter == decimal)
-    negative = any(parts[name] in ("-", "−") for name in ("sign", "inner", "minus"))
+    negative = any(parts[name] and parts[name] in MINUS for name in ("sign", "inner", "minus"))
     written = f"{'-' * negative}{digits}{parts['power']}"
     return str(Decimal(written) / 100) if parts["percent"] and percent == "fraction" else written

@@ -153,6 +153,7 @@ def _plain(graph: Graph, found: GraphFlow, ranges: Any, notes: list[str]) -> dic
         "gap": found.gap,
         "rule": found.rule,
         "unique": found.unique,
+        "leeway": found.leeway,
         "singled_out": found.singled_out,
         "certificate": found.certificate,
         "prices": dict(zip(graph.nodes, found.prices.tolist(), strict=True)),
@@ -211,7 +212,7 @@ def _commodities(
         )
     many = multi_commodity(graph, list(zip(sources, sinks, strict=True)))
     each = ", ".join(f"{a} → {b} {round_off(x)}" for a, b, x in zip(sources, sinks, many.values, strict=True))
-    said = f"Maximum sum of flows {round_off(many.value)} ({each}); gap {round_off(many.gap, 1)}"
+    said = f"Maximum sum of flows {round_off(many.value)} ({each}); gap {round_off(many.gap, 1)}."
     edges = many.edges.sum(axis=0).tolist()
     if html_file:
         named = [edge_name(graph, e) for e in range(len(edges))]

@@ -660,9 +660,9 @@ def kind_of(given: object, model: object, settings: Mapping[str, object]) -> Kin
     """What kind of question this is: decided here and nowhere else.
 
     A setting that only answers or series have asks for one, unless a plain frame is given; a model behind a server answers. A
-    background beside three axes makes series, unless the model was fitted to a table; any other background, a frame, a mapping,
-    an estimator, or an array beside a plain function makes rows, and so does the name of a table's file beside a model of rows.
-    Any other string, a pair or a list of them, is a text; everything else is a picture.
+    background beside three axes, or of three, makes series, unless the model was fitted to a table; any other background, a
+    frame, a mapping, an estimator, or an array beside a plain function makes rows, and so does the name of a table's file
+    beside a model of rows. Any other string, a pair or a list of them, is a text; everything else is a picture.
 
     >>> kind_of("A film.", None, {}), kind_of([[1.0, 2.0]], len, {}), kind_of(None, None, {"context": []})
     ('text', 'rows', 'answer')
@@ -681,7 +681,7 @@ def kind_of(given: object, model: object, settings: Mapping[str, object]) -> Kin
     if only_in("series") & set(settings) and not _is_plain_frame(given):
         return "series"
     if settings.get("background") is not None:
-        return "series" if _has_steps(given) and not hasattr(model, "n_features_in_") else "rows"
+        return "series" if _has_series(given, settings) and not hasattr(model, "n_features_in_") else "rows"
     if given is None:
         raise InvalidInput(
             "nothing is given to explain; give a text, a picture, rows of a table, or a prompt with answer='…'",
@@ -726,6 +726,13 @@ def _is_of_rows(model: object) -> bool:
 def _is_plain_frame(given: object) -> bool:
     """Is this a frame, or one row of it? One of series has an index of two levels."""
     return hasattr(given, "iloc") and getattr(getattr(given, "index", None), "nlevels", 1) == 1
+
+
+def _has_series(given: object, settings: Mapping[str, object]) -> bool:
+    """Is this about series? Of rows, players are groups of columns, and a name of a background is one of a file."""
+    background = settings["background"]
+    zeros = isinstance(background, str) and background == "zeros"
+    return zeros or _has_steps(given) or _has_steps(background) or isinstance(settings.get("players"), str)
 
 
 def _has_steps(given: object) -> bool:

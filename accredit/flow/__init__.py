@@ -2,8 +2,7 @@
 
 from accredit.flow.certificate import Certificate, Flow
 from accredit.flow.circulation import KKT, Circulation, circulation, kkt, kkt_of
-from accredit.flow.game import FlowGame, FrozenFlowGame, MixedFlowGame
-from accredit.flow.intervals import credit_intervals
+from accredit.flow.game import FlowGame, FrozenFlowGame, MixedFlowGame, credit_intervals
 from accredit.flow.maximum import MaximumFlow, MaximumFlows, maximum_flow
 from accredit.flow.network import LayeredNetwork, flow_matrix
 from accredit.flow.pairs import PairFlows, pair_bounds

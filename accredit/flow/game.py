@@ -196,3 +196,21 @@ class FrozenFlowGame:
 
     def payoff(self, coalitions: BoolArray) -> FloatArray:
         return np.asarray(check_coalitions(coalitions, len(self._players)) @ self.through)
+
+
+@check_arguments
+def credit_intervals(game: FlowGame) -> FloatArray:
+    """[least, most] that any max flow can send through each player, (n, 2): two max flows for each.
+
+    It carries at least F* - v(N∖j), because the others cannot carry more than v(N∖j), and at most v({j}). At the input and
+    output layers some max flow reaches either end, because there the credits of all max flows form the base polytope of v.
+
+    >>> one_source = LayeredNetwork.from_attention(np.full((2, 2, 2), 0.5), outputs=0)
+    >>> credit_intervals(FlowGame(one_source))
+    array([[0.5, 1. ],
+           [0. , 0.5]])
+    """
+    alone = np.eye(len(game.players), dtype=bool)
+    most = game.payoff(alone)
+    least = game.flows.value() - game.payoff(~alone)
+    return np.column_stack([np.clip(least, 0.0, most), most])

@@ -30,6 +30,7 @@ from accredit.flow.rules import Chosen, GraphRule, check_rule, choose
 OFF_RULE = 1e-2  # residual of the rule itself, times the edges: at the finest ε rounding leaves a hundredth of it
 EPSILON = float(np.finfo(float).eps)
 MOST_EDGES = 2_000_000  # a solve then holds about 4 GB
+LARGEST = 1e150  # of capacities, bounds and costs: squares and sums of it are still numbers
 COLUMNS = ("from", "to", "capacity", "lower", "cost")
 
 
@@ -102,22 +103,20 @@ class Graph:
         return cls.of(rows)
 
     def _check(self) -> None:
-        def edge(at: int) -> str:
-            return f"edge {self.nodes[self.tail[at]]} → {self.nodes[self.head[at]]}"
-
-        for name, values, wrong in (
-            ("capacity", self.capacity, np.isnan(self.capacity) | (self.capacity == -np.inf)),
-            ("lower bound", self.lower, ~np.isfinite(self.lower)),
-            ("cost", self.cost, ~np.isfinite(self.cost)),
-            ("lower bound", self.lower, self.lower > self.capacity),
-        ):
-            if wrong.any():
-                at = int(np.argmax(wrong))
-                raise InvalidInput(
-                    f"{name} of {edge(at)} is {values[at]:g}, with capacity {self.capacity[at]:g}; bounds must be numbers with "
-                    "lower ≤ capacity",
-                    code="range",
-                )
+        listed = np.stack([self.lower, self.capacity, self.cost])
+        endless = self.capacity == np.inf
+        beyond = np.isnan(listed) | (np.abs(listed) > LARGEST)
+        beyond[1] &= ~endless
+        wrong = beyond.any(axis=0) | (self.lower > self.capacity)
+        if wrong.any():
+            at = int(np.argmax(wrong))
+            raise InvalidInput(
+                f"edge {self.nodes[self.tail[at]]} → {self.nodes[self.head[at]]} has capacity {self.capacity[at]:g}, lower "
+                f"bound {self.lower[at]:g} and cost {self.cost[at]:g}; give numbers up to {LARGEST:g} with lower ≤ capacity; "
+                "only a capacity may be inf",
+                argument="edges",
+                code="range",
+            )
 
     @property
     def incidence(self) -> sparse.csr_array:
@@ -205,8 +204,14 @@ class GraphFlow:
 
     @property
     def unique(self) -> bool:
-        """Whether there is only one optimal flow, whatever the rule."""
+        """Whether there is only one optimal flow, whatever the rule: no other differs by more than `leeway` on any edge."""
         return self.optima.unique
+
+    @property
+    def leeway(self) -> float:
+        """The most by which an edge that is not free differs between optimal flows: 0, or what room below a billionth of the
+        largest flow adds up to."""
+        return self.optima.leeway
 
     @property
     def singled_out(self) -> bool:

@@ -6,6 +6,9 @@ cycle is the witness of another optimum. An edge at a bound can leave it if and 
 connected component of the tight residual graph. What is then strictly between its bounds in some optimum can go either way, and
 an edge of that undirected graph is free if and only if it is not a bridge. Components and bridges take linear time; the exact
 range of a free edge takes two max flows.
+
+Room below a billionth of the largest flow counts as none. A cycle that moves an edge which is called fixed then has such an
+edge on it, so that their rooms together, the *leeway*, are the most by which any of them can move.
 """
 
 from __future__ import annotations
@@ -78,6 +81,14 @@ class Optima:
         return np.where(more > least, more, 0.0), np.where(less > least, less, 0.0)
 
     @cached_property
+    def leeway(self) -> float:
+        """The most by which an edge that is not free differs between optimal flows: all room of tight edges that counts as
+        none. It is 0 where no room is that small."""
+        whole = np.stack([self.program.upper - self.edges, self.edges - self.program.lower])
+        passed_over = whole[(np.stack(self.rooms) == 0) & (whole > 0) & self.tight]
+        return float(passed_over.sum())
+
+    @cached_property
     def movable(self) -> BoolArray:
         """Edges that are strictly between their bounds in some optimal flow."""
         return movable(self.program, self.tight, *self.rooms)
@@ -92,16 +103,15 @@ class Optima:
 
     @property
     def unique(self) -> bool:
-        """Whether there is only one optimal flow."""
+        """Whether there is only one optimal flow: any other differs from it by no more than `leeway` on any edge."""
         return not self.free.any()
 
     @cached_property
     def unclear(self) -> int:
-        """Edges about which rounding leaves a doubt: they are narrower than it, or their reduced cost is nearly zero."""
+        """Edges about which rounding leaves a doubt: their reduced cost is nearly zero, and they are taken as fixed."""
         reduced = np.abs(self.program.reduced(self.prices)) / self.program.price()
         width = self.program.upper - self.program.lower
-        narrow = self.tight & (width > 0) & (width <= TIGHT * self.scale)
-        return int((narrow | ((reduced > TIGHT) & (reduced < UNCLEAR) & (width > 0))).sum())
+        return int(((reduced > TIGHT) & (reduced < UNCLEAR) & (width > 0)).sum())
 
     @cached_property
     def witness(self) -> tuple[IntArray, FloatArray] | None:

@@ -17,6 +17,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from accredit.checks import real_number
+from accredit.checks.json_data import round_off
 from accredit.core import BoolArray, FloatArray
 from accredit.errors import InvalidInput, NotConverged
 from accredit.flow.interior import TOO_FAR_APART, InteriorPoint, Laplacian, interior_point
@@ -28,6 +29,7 @@ RULES: tuple[str, ...] = get_args(GraphRule)
 FINEST_EPSILON = 1e-12  # smallest ε, as a share of the largest cost: below it the deficit is lost in rounding
 SHARP = 1e-15  # barrier weight of l2, in units of the widest edge
 LEAST = 1e-7  # residual that l2 may have, in units of the widest edge
+ROUNDING = 1e-12  # flow that l2's arithmetic cannot tell from none, in units of the widest edge
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +78,7 @@ def _centre(optima: Optima, epsilon: float, name: Callable[[int], str]) -> Chose
     if epsilon < FINEST_EPSILON * scale:
         raise InvalidInput(
             f"epsilon allows to lose {epsilon:.1e}, which is below the rounding of costs of {scale:.3g}; make it "
-            f"{FINEST_EPSILON * scale / epsilon:.0f} times larger",
+            f"{round_off(FINEST_EPSILON * scale / epsilon)} times larger",
             argument="epsilon",
             code="range",
         )
@@ -154,6 +156,8 @@ def _least_squares(optima: Optima) -> Chosen:
     found = edges.copy()
     found[moves] = point.edges
     found, prices = _polish(program, moves, found, point.prices)
+    if np.abs(found).max() <= ROUNDING * width and not program.demand.any():
+        found, prices = np.clip(0.0, program.lower, program.upper), np.zeros(len(prices))  # rounding of the cycles, no flow
     residual = squares_error(program, moves, found, prices) / width
     if not residual <= LEAST:
         raise NotConverged(f"l2 ends {residual:.1e} from the least squares; {TOO_FAR_APART}")

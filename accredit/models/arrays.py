@@ -53,7 +53,7 @@ class ArrayModel:
     def outputs(self, rows: Sized) -> FloatArray:
         """Outputs of a batch, checked: (batch, …) -> (batch, outputs)."""
         try:
-            given = self._function(rows)
+            given = self._function(_own_copy(rows))
         except AccreditError:
             raise
         except Exception as error:  # a user's model may raise anything; say which model, and what it said
@@ -65,7 +65,8 @@ class ArrayModel:
         outputs = outputs[:, None] if outputs.ndim == 1 else outputs
         if outputs.ndim != 2 or len(outputs) != len(rows) or not outputs.shape[1]:
             raise BadPayoff(
-                f"{self.name} returned shape {outputs.shape} for {len(rows)} rows; one row of outputs each is needed",
+                f"{self.name} returned shape {outputs.shape} for {len(rows)} rows; one row of outputs each is needed"
+                + (": lambda rows: function(rows).reshape(len(rows), -1)" if outputs.shape[:1] == (len(rows),) else ""),
                 code="shape",
             )
         if not np.isfinite(outputs).all():
@@ -106,6 +107,12 @@ class ArrayModel:
         return choose_output(target, outputs, self.labels(len(outputs)))
 
 
+def _own_copy(rows: Sized) -> Sized:
+    """Rows that a model may write into: scalers without copies do, and functions with `rows *= 2`."""
+    copied: Sized = rows.copy() if isinstance(rows, np.ndarray) or hasattr(rows, "iloc") else rows  # type: ignore[attr-defined]
+    return copied
+
+
 @check_arguments
 def as_array_model(model: object, law: Law | None = None) -> ArrayModel:
     """A model of rows from a scikit-learn estimator or pipeline, a torch module, or a function.
@@ -122,7 +129,7 @@ def as_array_model(model: object, law: Law | None = None) -> ArrayModel:
         return model
     if is_module(model):
         return _of_module(model, law)
-    if hasattr(model, "predict") and hasattr(model, "fit"):
+    if predicts_rows(model):
         return _of_estimator(model, law)
     if callable(model):
         return ArrayModel(model, law or "none", name=getattr(model, "__name__", type(model).__name__))
@@ -131,6 +138,14 @@ def as_array_model(model: object, law: Law | None = None) -> ArrayModel:
         argument="model",
         code="type",
     )
+
+
+def predicts_rows(model: object) -> TypeGuard[sklearn.base.BaseEstimator]:
+    """Is this an estimator, or an object of a class of one's own that predicts as estimators do? What can be called is asked
+    as a function or a module."""
+    asked = hasattr(model, "predict") or hasattr(model, "predict_proba")
+    of_texts = type(model).__module__.startswith("accredit.models.")  # and of pictures, which predict as well
+    return asked and not isinstance(model, type) and (hasattr(model, "fit") or not (callable(model) or of_texts))
 
 
 def is_module(model: object) -> TypeGuard[torch.nn.Module]:
@@ -251,4 +266,11 @@ def _of_module(module: torch.nn.Module, law: Law | None) -> ArrayModel:
 
 def tensor_of(output: torch.Tensor | ModelOutput) -> torch.Tensor:
     """The output tensor of a torch module, which may come wrapped with a `logits` field."""
+    if isinstance(output, tuple | list):
+        raise InvalidInput(
+            f"the model returned a {type(output).__name__} of {len(output)}, and one tensor is needed; say which, for example "
+            "lambda rows: model(torch.tensor(rows).float())[0].detach()",
+            argument="model",
+            code="type",
+        )
     return output.logits if hasattr(output, "logits") else output

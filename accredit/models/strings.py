@@ -9,7 +9,7 @@ import numpy as np
 from accredit.checks.arguments import check_arguments
 from accredit.core import FloatArray, check_names
 from accredit.errors import InvalidInput
-from accredit.models.arrays import ArrayModel, as_array_model
+from accredit.models.arrays import ArrayModel, as_array_model, predicts_rows
 from accredit.models.encoded import Encoded, number_tokens, sentence_spans, word_spans
 from accredit.models.payoffs import Law
 
@@ -125,4 +125,4 @@ def reads_strings(model: object) -> bool:
     """Whether a model is a scikit-learn estimator or a plain function, not a torch module or a transformers pipeline."""
     if hasattr(model, "state_dict") or hasattr(model, "tokenizer"):
         return False
-    return isinstance(model, StringModel) or callable(model) or (hasattr(model, "predict") and hasattr(model, "fit"))
+    return isinstance(model, StringModel) or callable(model) or predicts_rows(model)

@@ -137,7 +137,7 @@ def question(
             argument="background",
             code="missing",
         )
-    series = read_series(given, channels_first=channels_first, steps=steps, channels=channels)
+    series = read_series(_one_of(given, background), channels_first=channels_first, steps=steps, channels=channels)
     compared, removal = read_background(background, series, channels_first)
     notes: tuple[str, ...] = ()
     if optional_whole(most_background, "most_background", example=100) is not None and len(compared) > (most_background or 0):
@@ -148,8 +148,11 @@ def question(
     asked, named = as_row_model(model).paying(payoff)
     cells = _by_cell(asked, series.shape, channels_first)
     flat, own = compared.reshape(len(compared), -1), series.values.reshape(len(series), -1)
-    unit, because = cells.unit_for(named, np.concatenate([flat, own]))
-    said, prediction = cells.outputs(flat, unit), cells.outputs(own, unit)
+    try:
+        unit, because = cells.unit_for(named, np.concatenate([flat, own]))
+        said, prediction = cells.outputs(flat, unit), cells.outputs(own, unit)
+    except InvalidInput as error:
+        raise _swapped(error, asked, series, channels_first) from error
     return SeriesQuestion(
         cells,
         unit,
@@ -163,6 +166,28 @@ def question(
         (*notes, *filter(None, [because])),
         budget,
         seed,
+    )
+
+
+def _one_of(given: object, background: object) -> object:
+    """A single series beside a background of series of its shape, as a batch of one."""
+    shape, theirs = getattr(given, "shape", ()), getattr(background, "shape", ())
+    one = len(shape) == 2 and len(theirs) == 3 and shape == theirs[1:] and not hasattr(given, "iloc")
+    return given[None] if one else given  # type: ignore[index]
+
+
+def _swapped(error: InvalidInput, model: RowModel, series: Series, channels_first: bool) -> InvalidInput:
+    """What a model could not read, and whether it reads the same with its axes the other way round."""
+    if error.code != "failed" or channels_first:
+        return error
+    try:
+        model.outputs(np.ascontiguousarray(series.values[:1].swapaxes(1, 2)), model.unit(None))
+    except InvalidInput:
+        return error
+    return InvalidInput(
+        f"{error}. It takes (series, channels, steps): give series and background of that shape, and channels_first=True",
+        argument="series",
+        code="failed",
     )
 
 

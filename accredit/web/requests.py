@@ -164,6 +164,7 @@ class Writing(PageRequest):
     index: Annotated[str, Field(max_length=400)] | None = None
     missing: Annotated[tuple[Name, ...], Field(max_length=20)] = ()
     percent: Percent | None = None
+    truth: tuple[Name, Name] | None = None
 
     def format(self) -> TableFormat:
         return TableFormat(**self.model_dump())

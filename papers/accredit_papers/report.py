@@ -132,7 +132,7 @@ class ReportFigure:
     detail: bool = False  # on the page of --html alone
 
     def markdown(self) -> str:
-        return f"![{self.caption}]({self.file})\n\n*{self.caption}*"
+        return f"![]({self.file})\n\n*{self.caption}*"
 
 
 Part = Heading | Paragraph | MarkdownBlock | ReportTable | ReportFigure | Verdict

@@ -466,8 +466,7 @@ def _type_of() -> str:
 
 def _finish(report: Report, out: str) -> None:
     """Write a report, print its verdicts, and write the page of all reports so far, so that a stopped run leaves one."""
-    from accredit_papers.report_page import report_page
-    from accredit_papers.report_text import report_text
+    from accredit_papers.report_views import report_page, report_text
 
     meta = click.get_current_context().meta
     report.command = _type_of()

@@ -176,6 +176,17 @@ def with_padding(given: SelectionTask) -> SelectionTask:
     return replace(given, inputs=Words(given.inputs.n, fill + 1, PAD), x=x, x_test=x_test)
 
 
+def with_grey(given: SelectionTask) -> SelectionTask:
+    """The same pictures on the scale −1..1, so that a removed pixel is grey: a black one that is kept then says something.
+
+    The published code of VIBI reads pixels so. On the scale 0..1 a black pixel that is kept is like one that is removed.
+    """
+    return replace(given, x=2 * given.x - 1, x_test=2 * given.x_test - 1)
+
+
+OTHER_READINGS: dict[str, Callable[[SelectionTask], SelectionTask]] = {"padding": with_padding, "grey": with_grey}
+
+
 # Pictures
 
 

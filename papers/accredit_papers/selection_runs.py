@@ -14,7 +14,7 @@ from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.learned.black_boxes import BlackBox
 from accredit.learned.inputs import Array, PixelGrid
 from accredit.learned.masks import top
-from accredit_papers.selection_data import SelectionTask, task, with_padding
+from accredit_papers.selection_data import OTHER_READINGS, SelectionTask, task
 
 if TYPE_CHECKING:
     from torch import nn
@@ -88,7 +88,7 @@ class SelectionRun:
     name: str
     seed: int
     sizes: RunSizes
-    padding: bool = False  # whether the padding of a text is a word like others, that may be chosen
+    reading: str = ""  # of the rows, where it is not the usual one: a name in OTHER_READINGS
     settings: tuple[tuple[str, object], ...] = ()  # of the explainer, by name, instead of its recipe's
 
     def key(self, method: str) -> dict[str, object]:
@@ -99,7 +99,7 @@ class SelectionRun:
         usual = {"set": self.name, "seed": self.seed, "method": method, "sizes": sizes, "format": 4}
         if method in TRAINED:
             usual |= {name: value for name, value in tried.items() if weighted or name == "selectors"}
-        changed = {"padding": self.padding, "settings": dict(self.settings)}
+        changed = {"reading": self.reading, "settings": dict(self.settings)}
         return usual | {name: value for name, value in changed.items() if value}
 
 
@@ -203,7 +203,7 @@ def build(run: SelectionRun) -> Bench:
 def read(run: SelectionRun) -> SelectionTask:
     """The data of a run."""
     found = _task(run.data, run.name, run.sizes.train, run.sizes.test)
-    return with_padding(found) if run.padding else found
+    return OTHER_READINGS[run.reading](found) if run.reading else found
 
 
 @lru_cache(maxsize=1)

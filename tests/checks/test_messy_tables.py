@@ -119,6 +119,36 @@ EXPORTS = {  # as written -> columns, and words of the notes
         {"n": [1, 2], "pay": [1234567.5, 100000]},
         ("12,34,567.50 was read as 1234567.50",),
     ),
+    "write.table of R, with blanks": (
+        b'"age" "town"\n"1" 41 "New York"\n"2" 30 "B"\n',
+        {"age": [41, 30], "town": ["New York", "B"]},
+        ("a blank as delimiter", "numbers or names the rows"),
+    ),
+    "texts for Excel": (
+        b'code,n\n="00x3",1\n="00y4",2\n',
+        {"code": ["00x3", "00y4"], "n": [1, 2]},
+        ('="00x3" are texts of a spreadsheet',),
+    ),
+    "a word processor: thin blanks and dashes": (
+        "a;b\n1\u2009234,5;–5\n12\u2007000,25;3\n".encode(),
+        {"a": [1234.5, 12000.25], "b": [-5, 3]},
+        (", as decimal mark", "with thousands"),
+    ),
+    "per mille": (
+        "a;b\n5 ‰;1\n12,5 ‰;2\n".encode(),
+        {"a": ["5 ‰", "12,5 ‰"], "b": [1, 2]},
+        ("; as delimiter", "numbers with units, such as '5 ‰'"),
+    ),
+    "a total beside row numbers": (
+        b"id,sales,tax\n1,10,1\n2,20,2\n,30,3\n",
+        {"id": [1, 2, NAN], "sales": [10, 20, 30], "tax": [1, 2, 3]},
+        ("looks like a total",),
+    ),
+    "sqlplus, in columns of a fixed width": (
+        b"A          B\n---------- ----------\n         1          2\n",
+        {"A          B": ["---------- ----------", "         1          2"]},
+        ("columns of a fixed width",),
+    ),
 }
 
 

@@ -23,7 +23,7 @@ from accredit.cli.man import commands, manual
 from accredit.cli.trials import TRIALS, trials_of
 from tests.cli.without import typed_without
 from tests.wording import says
-from tools.command_page import PAGE, SHARED, filled, options
+from tools.command_page import PAGE, filled, options
 
 ROOT = Path(__file__).parents[2]
 EVERY = {context.command_path.removeprefix("accredit "): context for context in commands(accredit.cli.accredit)}
@@ -38,7 +38,7 @@ WITHOUT = {  # option -> commands for which it would mean nothing
 }
 
 
-@pytest.mark.parametrize("option", SHARED)
+@pytest.mark.parametrize("option", WITHOUT)
 def test_every_command_has_the_option_unless_it_means_nothing(option):
     assert {name for name, context in EVERY.items() if option not in options(context)} == WITHOUT[option]
 

@@ -11,6 +11,7 @@ from accredit.flow import LayeredNetwork, unique_flow
 from accredit.flow.graph import MOST_EDGES, Graph, graph_flow, layers_as_graph, least_cost
 from accredit.flow.interior import interior_point
 from accredit.flow.optima import bridges
+from accredit.views.language.flow_words import verdict
 from tests.wording import refused
 from tools.proof import ordinary_graphs
 from tools.proof.ordinary_graphs import KINDS, drawn_problem, faults_of
@@ -120,6 +121,20 @@ def test_one_of_many_and_the_only_one():
     assert_allclose(narrow.ranges().bounds, [[2, 2]] * 4 + [[4, 4]])
 
 
+def test_the_only_one_is_meant_to_a_leeway_that_holds_and_is_said():
+    """Forty narrow ways back, none of them wide enough to count: the wide edge can move by all of them together."""
+    narrow, ways = 0.9e-9, 40
+    rows = [("s", "a", 1.0), ("a", "b", 2.0), ("b", "t", 1.0), *[("b", "a", narrow)] * ways]
+    found = graph_flow(Graph.of(rows), "s", "t")
+    reach = ways * narrow
+    assert found.unique and reach <= found.leeway <= reach * (1 + 1e-6)
+    assert "only one maximum flow to 4e-08" in verdict(found, Graph.of(rows), 1e-6)[0]
+    plain = graph_flow(Graph.of(rows[:3]), "s", "t")
+    assert plain.unique and plain.leeway == 0 and verdict(plain, Graph.of(rows[:3]), 1e-6)[0].endswith("and this is it.")
+    wide = [(*row[:2], 1e-8) if row[:2] == ("b", "a") else row for row in rows]
+    assert not graph_flow(Graph.of(wide), "s", "t").unique
+
+
 def test_least_sum_takes_the_shorter_way_and_may_leave_a_choice():
     long_and_short = Graph.of([("s", "t", 1), ("s", "a", 1), ("a", "t", 1), ("t", "u", 1)])
     short = graph_flow(long_and_short, "s", "u", rule="l1")
@@ -180,6 +195,12 @@ def test_a_contradiction_comes_with_the_cut_that_proves_it():
         (lambda g: graph_flow(g, [], "t"), "source", "empty"),
         (lambda g: graph_flow(g, {"s": -1}, "t"), "source", "range"),
         (lambda g: least_cost(g, supplies={"s": 1}), "supplies", "conflict"),
+        (lambda g: Graph.of([("s", "t", -1)]), "edges", "range"),
+        (lambda g: Graph.of([("s", "t", float("nan"))]), "edges", "range"),
+        (lambda g: Graph.of([("s", "t", 1e200)]), "edges", "range"),
+        (lambda g: Graph.of([("s", "t", 1, -INFINITE)]), "edges", "range"),
+        (lambda g: Graph.of([("s", "t", 1, 2)]), "edges", "range"),
+        (lambda g: Graph.of([("s", "t", 1, 0, INFINITE)]), "edges", "range"),
         (lambda g: Graph.of(islice(repeat(("a", "b", 1)), MOST_EDGES + 1)), "edges", "too-many"),
     ],
 )
@@ -306,3 +327,13 @@ def test_least_squares_where_a_step_ends_exactly_on_a_bound():
     limits = [(i, j, INFINITE, 0, c) for i, row in enumerate(costs) for j, c in enumerate(row, 3)]
     found = least_cost(Graph.of(limits), supplies={0: 1, 1: 2, 2: 4, 3: -5, 5: -2}, rule="l2")
     assert_allclose(found.edges, [0, 0, 1, 0, 2, 0, 0, 0, 3, 0, 1, 0], atol=1e-7)
+
+
+def test_cycles_that_carry_nothing_carry_nothing_at_all() -> None:
+    """The vertex goes round cycles that cost nothing. What l2's arithmetic leaves of them was too much for an empty flow."""
+    rng = np.random.default_rng(5)
+    for _ in range(20):
+        tail, head = rng.integers(0, 8, size=(2, 30))
+        apart = tail != head
+        graph = Graph.of([(int(u), int(v), 7.3, -5.1) for u, v in zip(tail[apart], head[apart], strict=True)])
+        assert not least_cost(graph, rule="l2").edges.any()

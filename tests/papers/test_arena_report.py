@@ -18,7 +18,7 @@ from accredit.models.builtin.facts import KINDS
 from accredit_papers.answers_report import answers_report
 from accredit_papers.arena_report import arena_report, beats_chance, first_beats, removes_words
 from accredit_papers.report import ReportTable
-from accredit_papers.report_page import report_page
+from accredit_papers.report_views import report_page
 from accredit_papers.sanity_report import sanity_report
 from accredit_papers.verdicts import Found
 from tests.wording import says

@@ -9,8 +9,7 @@ from click.testing import CliRunner
 
 from accredit.cli import accredit
 from accredit_papers.report import Report, Whose
-from accredit_papers.report_page import report_page
-from accredit_papers.report_text import WIDTH, report_text
+from accredit_papers.report_views import WIDTH, report_page, report_text
 
 
 @pytest.fixture

@@ -262,7 +262,7 @@ def tried(report, folder):
     """Three trials of a yelp of two seeds, one of which reads padding."""
     few = (
         FurtherTrial("2 epochs", ("l2x+answer",), {"epochs": 2}),
-        FurtherTrial("padding", ("l2x+answer",), {"surrogate": "bag"}, padding=True),
+        FurtherTrial("padding", ("l2x+answer",), {"surrogate": "bag"}, reading="padding"),
         FurtherTrial("answers", ("cxplain",), {}, {"labels": "answers"}),
     )
     with pytest.MonkeyPatch.context() as patch:
@@ -306,6 +306,16 @@ def test_padding_becomes_a_word_that_may_be_kept(folder):
     assert shown.inputs.present(shown.x).all() and not plain.inputs.present(plain.x).all()
     assert_array_equal(shown.x == plain.x, plain.inputs.present(plain.x))  # words are as they were
     assert (shown.inputs.keep(shown.x, np.zeros(shown.x.shape, dtype=bool)) == 0).all()  # what is removed leaves nothing
+
+
+def test_a_kept_black_pixel_differs_from_a_removed_one_only_where_removal_is_grey(folder):
+    plain = selection_data.task(folder, "mnist", 20, 10)
+    grey = selection_data.with_grey(plain)
+    all_pixels, none = (np.full((len(plain.x), 784), kept) for kept in (True, False))
+    black = np.zeros_like(plain.x)
+    assert_array_equal(plain.inputs.keep(black, all_pixels), plain.inputs.keep(plain.x, none))
+    assert (grey.inputs.keep(2 * black - 1, all_pixels) == -1).all() and not grey.inputs.keep(grey.x, none).any()
+    assert_array_equal(grey.x, 2 * plain.x - 1)
 
 
 @pytest.mark.slow

@@ -29,7 +29,6 @@ from accredit_papers.report import ReportTable, Whose
 from accredit_papers.selection_data import SOURCES
 from accredit_papers.selection_runs import METHODS
 from accredit_papers.shortcuts import CHOOSING_SEEDS, PUBLISHED, SettingRow, choose_shortcut, firsts
-from accredit_papers.shortcuts_measures import mask_probe, neutral_loss, probe_accuracy
 from accredit_papers.shortcuts_runs import (
     BASELINES,
     CANDIDATES,
@@ -39,6 +38,9 @@ from accredit_papers.shortcuts_runs import (
     ShortcutOutcome,
     ShortcutTask,
     inert_tokens,
+    mask_probe,
+    neutral_loss,
+    probe_accuracy,
     read_finished,
     run_key,
 )

@@ -110,7 +110,11 @@ def test_the_kind_of_question_follows_from_background_and_axes():
     assert kind_of(SERIES[0], model, {"background": TRAIN[0]}) == "rows"
     assert kind_of(SERIES, model, {"channels_first": True}) == "series"
     assert kind_of(SERIES, model, {}) == "picture"
+    assert kind_of(SERIES[0], model, {"background": TRAIN}) == "series"
+    assert kind_of(SERIES[0], model, {"background": "zeros"}) == "series"
+    assert kind_of(frame_of([("a", 0), ("a", 1)]), model, {"background": np.zeros((3, 2, 1))}) == "series"
     explainer = Explainer(model, background=TRAIN, players="channels")
+    assert_array_equal(explainer(SERIES[1]).credit, explainer(SERIES).credit[1:2])
     assert_array_equal(explainer(SERIES).credit, explain(SERIES, model, background=TRAIN, players="channels").credit)
 
 
@@ -316,6 +320,27 @@ def frame_of(steps):
 def test_refusals(given, settings, code, argument):
     with refused(code, argument):
         explain_series(given, model, **{"background": "zeros", **settings})
+
+
+def test_a_network_whose_axes_are_the_other_way_round_is_told_so():
+    import torch
+    from torch import nn
+
+    reads_channels_first = nn.Sequential(nn.Conv1d(2, 4, 3), nn.Flatten(), nn.LazyLinear(1))
+    reads_channels_first(torch.zeros(1, 2, 12))
+    with refused("failed", "series", has="channels_first=True"):
+        explain_series(SERIES, reads_channels_first, "zeros")
+    with refused("type", "model", has="tuple of 2"):
+        explain_series(SERIES, nn.LSTM(2, 3, batch_first=True), "zeros")
+
+
+def test_a_class_of_ones_own_that_predicts_is_a_model():
+    class Own:
+        def predict(self, series):
+            return model(series)
+
+    own = explain_series(SERIES, Own(), TRAIN, players="channels")
+    assert_array_equal(own.credit, explain_series(SERIES, model, TRAIN, players="channels").credit)
 
 
 def test_a_model_is_needed():

@@ -27,11 +27,13 @@ def test_the_wheel_page_is_what_the_kept_lines_say():
 
 
 def test_the_report_of_citations_is_what_the_kept_lines_say():
-    lines, tests, told = citations.read(citations.LINES), citations.read(citations.TESTS), usual_calibration()
-    again = citations.calibration(lines, citations.PROMPTS)
+    told = usual_calibration()
+    seen = citations.told_apart(citations.read(citations.LINES), citations.planted(citations.PROMPTS))
+    tests = citations.told_apart(citations.read(citations.TESTS), citations.unseen())
+    again = citations.calibration(seen)
     np.testing.assert_allclose(told.weights, again.weights, rtol=1e-3, atol=1e-3)
     written = citations.REPORT.read_text(encoding="utf-8")
-    assert written == citations.report(lines, tests, told), "write it again: python -m tools.citations --only-report"
+    assert written == citations.report(seen, tests, told), "write it again: python -m tools.citations --only-report"
 
 
 def test_the_table_of_methods_for_answers_is_what_the_kept_lines_say():
@@ -52,7 +54,7 @@ def test_methods_that_are_said_to_be_at_chance_are_those_of_the_record():
     assert poor == AT_CHANCE & set(answer_methods.METHODS)
 
 
-def test_every_benchmark_has_a_section_every_ratio_a_bar_and_the_rest_is_counted():
+def test_every_benchmark_has_a_section_every_ratio_a_cell_and_the_rest_is_counted():
     known = benchmarks_page.benchmarks()
     assert {"shapley", "estimation", "flow", "explain", "tables", "valuation", "answers", "arena"} <= known.keys()
     folder = benchmarks_page.ROOT / "benchmarks" / "results"
@@ -60,12 +62,15 @@ def test_every_benchmark_has_a_section_every_ratio_a_bar_and_the_rest_is_counted
         lines = benchmarks_page.newest(name, folder)
         shown = benchmarks_page.section(name, "", lines)
         figures = [pair for line in lines for pair in benchmarks_page.flat(line["figures"])]
-        ratios = [ratio for ratio in benchmarks_page.RATIOS if ratio.benchmark == name]
-        for key, value in figures:
-            is_bar = any(ratio.words(key) is not None for ratio in ratios) and isinstance(value, int | float) and value > 0
-            assert (f">{benchmarks_page.html.escape(key)}<" in shown) == is_bar, (name, key)
-        counted = sum(map(int, re.findall(r"^(\d+) other figures", shown, re.M)))
-        assert counted + shown.count("<title>") == len(figures), name
+        kinds = [ratio for ratio in benchmarks_page.RATIOS if ratio.benchmark == name]
+        ratios = [
+            (key, value)
+            for key, value in figures
+            if any(kind.words(key) is not None for kind in kinds) and isinstance(value, int | float) and value > 0
+        ]
+        counted = sum(map(int, re.findall(r"(\d+) other figures? kept", shown)))
+        assert counted + len(ratios) == len(figures), name
+        assert len(re.findall(r"[\d.]+×", shown)) == len(ratios), name  # no two fell into one cell
 
 
 def test_a_peer_that_was_asked_is_among_the_versions(tmp_path, monkeypatch):
@@ -91,17 +96,12 @@ def test_parts_run_one_by_one_all_have_a_place_until_the_whole_is_run(tmp_path):
     assert [line["n"] for line in benchmarks_page.newest("it", tmp_path)] == [1, 4, 3]
 
 
-def test_bars_left_and_right_of_one_are_told_apart_and_names_are_escaped():
-    bars = [benchmarks_page.Bar("a", "<ahead>", 10.0), benchmarks_page.Bar("b", "behind", 0.1)]
-    drawn = benchmarks_page.drawing("says", bars)
-    ahead, behind = (float(x) for x in re.findall(r'fill="#\w+" d="M([\d.]+),', drawn))
-    assert behind < ahead and "&lt;ahead&gt;" in drawn and "<ahead>" not in drawn
-
-
-def test_the_number_of_the_longest_bar_is_not_cut_off():
-    drawn = benchmarks_page.drawing("says", [benchmarks_page.Bar("a", "far ahead", 195_741.0)])
-    begins, number = re.search(r'<text x="([\d.]+)" y="\d+">([^<]*)', drawn).groups()
-    assert float(begins) + 7 * len(number) <= benchmarks_page.WIDTH  # a digit of 11.5 points is narrower than 7
+def test_kinds_with_one_figure_for_the_same_rows_share_a_table_and_losses_are_bold():
+    kinds = [benchmarks_page.Ratio("it", "", says, "{}") for says in ("Error", "Seconds", "Other")]
+    figures = [[benchmarks_page.Figure(row, row, ratio)] for row, ratio in [("shap", 10.0), ("shap", 0.1), ("rest", 2.0)]]
+    first, second = benchmarks_page.tables(list(zip(kinds, figures, strict=True)))
+    assert first.splitlines() == ["||Error|Seconds|", "|---|--:|--:|", "|shap|10×|**0.1×**|"]
+    assert "|rest|2×|" in second
 
 
 TRIAL = {"python": "3.11.7", "extra": "none", "works": True, "seconds": 1.0, "megabytes": 2.0, "said": ""}

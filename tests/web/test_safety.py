@@ -259,6 +259,7 @@ def test_no_request_takes_a_path_or_an_address():
         "index",
         "missing",
         "percent",
+        "truth",  # two words
     }
     asked = {p["name"] for path in schema["paths"].values() for verb in path.values() for p in verb.get("parameters", ())}
     assert asked == {"seen"}

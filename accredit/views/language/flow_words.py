@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from accredit.flow.optima import Ranges
 
 NAMED = 4  # edges that a sentence names
+ROUNDED = 1e-12  # of the largest flow: leeway below it is the rounding of sums
 PICKS = {
     "barrier": "the analytic centre of all {flows}, at most {epsilon} from the best",
     "l2": "of all {flows} the one of least Σ f²",
@@ -25,11 +26,13 @@ PICKS = {
 def headline(found: GraphFlow) -> str:
     """How much flows, and what proves that no more can, or at no less cost."""
     if found.cut is None:
-        return f"Least cost {round_off(found.cost)}; proved by prices, gap {round_off(found.certificate['gap'], 1)}"
+        return f"Least cost {round_off(found.cost)}; proved by prices, gap {round_off(found.certificate['gap'], 1)}."
     side = ", ".join(map(printable, found.source_side[:NAMED]))
     more = len(found.source_side) - NAMED
     side = f"around {side}" + f" and {more:,} more" * (more > 0) if side else "at the sources"
-    return f"Maximum flow {round_off(found.value)}; the cut {side} lets no more than {round_off(found.cut)} through"
+    if found.value == 0:
+        return f"Nothing can flow: the cut {side} lets nothing through."
+    return f"Maximum flow {round_off(found.value)}; the cut {side} lets no more than {round_off(found.cut)} through."
 
 
 def verdict(found: GraphFlow, graph: Graph, epsilon: float, cheapest: bool = False) -> list[str]:
@@ -39,6 +42,9 @@ def verdict(found: GraphFlow, graph: Graph, epsilon: float, cheapest: bool = Fal
     free, edges = int(found.free.sum()), len(found.edges)
     if found.unique:
         lines = [f"There is only one {one}" + (", and this is it." if found.rule != "barrier" else ".")]
+        if found.leeway > ROUNDED * found.optima.scale:
+            least = round_off(found.leeway, 1)
+            lines = [f"There is only one {one} to {least}: no edge of another one carries that much more or less."]
     elif not free:
         lines = [f"One of many {many}: every edge is fixed, but sources or sinks can share it differently."]
     else:

@@ -74,12 +74,14 @@ export function tableView(about, frame) {
   let picking = null;
 
   const field = (name) => written.querySelector(`[name="${name}"]`).value.trim();
+  const words = (name) => field(name).split(",").map((word) => word.trim()).filter(Boolean);
   const writing = () => ({
     delimiter: field("delimiter") || null,
     decimal: field("decimal") || null,
     percent: field("percent") || null,
     index: field("index") || null,
-    missing: field("missing").split(",").map((word) => word.trim()).filter(Boolean),
+    missing: words("missing"),
+    truth: field("truth") ? words("truth") : null,
   });
   const request = () => ({ writing: file ? writing() : {}, table: file?.text ?? "", name: file?.name ?? "", target: (file && target.value) || null, shown: shown.value || null });
 
