@@ -109,7 +109,8 @@ class ArrayModel:
 
 def _own_copy(rows: Sized) -> Sized:
     """Rows that a model may write into: scalers without copies do, and functions with `rows *= 2`."""
-    return rows.copy() if isinstance(rows, np.ndarray) or hasattr(rows, "iloc") else rows
+    copied: Sized = rows.copy() if isinstance(rows, np.ndarray) or hasattr(rows, "iloc") else rows  # type: ignore[attr-defined]
+    return copied
 
 
 @check_arguments

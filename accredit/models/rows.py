@@ -152,8 +152,8 @@ class RowModel:
             )
         if may_hold_together(chances):
             raise InvalidInput(
-                f"payoff {payoff!r} compares classes, and the probabilities of {self.name} do not add up to 1: they are of labels "
-                "that may hold together; use 'log-odds' or 'probability'",
+                f"payoff {payoff!r} compares classes, and the probabilities of {self.name} do not add up to 1: they are of "
+                "labels that may hold together; use 'log-odds' or 'probability'",
                 argument="payoff",
                 code="unsupported",
             )
@@ -261,8 +261,10 @@ def as_row_model(model: object) -> RowModel:
     if isinstance(model, ArrayModel) or callable(model):
         function = as_array_model(model)
         return RowModel({"value": function.outputs, **_chances(function)}, None, function.name, model)
+    way = next((name for name in dir(model) if name.startswith("predict_")), "")  # AFT models of lifelines predict medians
     raise InvalidInput(
-        f"model is a {type(model).__name__}; give an estimator, a booster, a torch module or a function of rows",
+        f"model is a {type(model).__name__}; give an estimator, a booster, a torch module or a function of rows"
+        + f", such as lambda rows: model.{way}(rows)" * bool(way),
         argument="model",
         code="type",
     )

@@ -192,7 +192,7 @@ class TreeShares:
     def _keep(self, tables: list[tuple[PreparedLeaves, bool]], no_tables: IntArray) -> KeptWays:
         """These tables, and what is known about the leaves of as many other trees as fit."""
         size, nodes = _way_bytes(self.forest, no_tables, self._background)
-        steady = self._background is not None or self._rule.is_steady(self.forest.depth)
+        steady = self._background is not None or self._rule.is_steady(min(self.forest.depth, self._count))
         by_way = _within(no_tables, size, KEPT_BYTES if steady else 0)
         parts = _fill(by_way, nodes[by_way], WALK_NODES) if self._background is None else [by_way]
         ways = [way for trees in parts for way in self._prepare(trees, self._way)]

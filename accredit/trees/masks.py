@@ -198,7 +198,7 @@ class LeafCubes:
     ) -> None:
         """Add what each pair within A and B gets; earned (players² × outputs, rows)."""
         present, absent = self.sides()
-        a, c = self.present, self.absent
+        a, c = self.present.astype(np.int64), self.absent.astype(np.int64)
         i, j = np.triu_indices(present.shape[1], 1)
         kinds = (
             (present[:, i] & present[:, j], moments[a - 2, c]),
