@@ -205,7 +205,7 @@ def main() -> None:
     """All draws, then the means over each kind of noise."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cleanlab", default="", metavar="PYTHON")
-    parser.add_argument("--seeds", nargs=2, type=int, default=(500, 3), metavar=("FIRST", "COUNT"))
+    parser.add_argument("--seeds", nargs=2, type=int, default=(100, 3), metavar=("FIRST", "COUNT"))
     parser.add_argument("--wrong", type=float, default=WRONG)
     parser.add_argument("--unseen", action="store_true")
     parser.add_argument("--sets", nargs="+", choices=EVERY_SET, metavar="NAME")

@@ -1,20 +1,25 @@
-"""A model behind a server: its settings, and the bill of what it has read."""
+"""A model behind a server: its settings, when a reply of it says an answer, and the bill of what it has read."""
 
 from __future__ import annotations
 
+import re
 import threading
+import unicodedata
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, final
 
-from accredit.answers.matching import Match, check_match
 from accredit.answers.server import Server, ServerError, check_url
-from accredit.checks.numbers import check_text, real_number, whole_number
-from accredit.errors import InvalidInput
+from accredit.checks.numbers import check_text, real_number, shown, whole_number
+from accredit.errors import BadPayoff, InvalidInput
 
 CHARACTERS_PER_TOKEN = 3  # at least, of most languages: for an estimate before the server has counted any
 ANSWER_TOKENS = 128  # of a generated answer, and of each sampled reply
 Asks = Literal["completions", "chat"]
+Match = str | Callable[[str, str], object]
+MATCHES = ("contains", "equal")
+_NOT_WORDS = re.compile(r"[^\w]+", re.UNICODE)
 
 
 @final
@@ -205,3 +210,33 @@ def reply_text(choice: object) -> object:
     """What a choice of a chat says."""
     message = choice.get("message") if isinstance(choice, dict) else None
     return message.get("content") if isinstance(message, dict) else None
+
+
+def check_match(match: object) -> None:
+    if not callable(match) and not (isinstance(match, str) and match in MATCHES):
+        raise InvalidInput(
+            f"match is {shown(match)}; write 'contains', 'equal', or give a function of (reply, answer)",
+            argument="match",
+            code="unknown",
+        )
+
+
+def says(reply: str, answer: str, match: Match) -> bool:
+    """Whether a reply says the answer.
+
+    >>> says("Anna lives in Rome.", "rome", "contains"), says("Romeo!", "Rome", "contains"), says(" ROME. ", "Rome", "equal")
+    (True, False, True)
+    """
+    if isinstance(match, str):
+        mine, theirs = _words(answer), _words(reply)
+        return mine == theirs if match == "equal" else f" {mine} " in f" {theirs} "
+    found = match(reply, answer)
+    if found not in (True, False):
+        raise BadPayoff(f"match returned {shown(found)} for {reply!r:.40}; return True or False", argument="match", code="type")
+    return bool(found)
+
+
+def _words(text: str) -> str:
+    """Words in lower case with one space between them; a text of signs only stays as it is."""
+    plain = unicodedata.normalize("NFKC", text).casefold()
+    return _NOT_WORDS.sub(" ", plain).strip() or " ".join(plain.split())

@@ -18,8 +18,7 @@ import numpy as np
 from scipy import special
 
 from accredit import defaults
-from accredit.answers.hosted_model import CHARACTERS_PER_TOKEN, Bill, HostedModel, reply_text
-from accredit.answers.matching import says
+from accredit.answers.hosted_model import CHARACTERS_PER_TOKEN, Bill, HostedModel, reply_text, says
 from accredit.answers.prompt import WHOLE, Parts, Prompt
 from accredit.answers.said import SCORE, Currency
 from accredit.answers.server import ServerError

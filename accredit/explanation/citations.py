@@ -724,9 +724,9 @@ def _on_calibration(told: Calibration, subject: AnswerSubject) -> list[Note]:
     if _is_of(told, subject):
         return []
     said = (
-        f"the error rate was calibrated on {told.model}, and the model here is {subject.facts['model']}: it may not hold here; "
+        f"the error rate was calibrated on {told.model}, and the model here is {subject.facts['model']}: it may not hold here. "
     )
-    return [Note(NoteKind.WARNING, f"{said}calibrating on this model gives its own")]
+    return [Note(NoteKind.WARNING, f"{said}A calibration of this model states a rate of its own.")]
 
 
 # Calibration

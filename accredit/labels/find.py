@@ -248,7 +248,11 @@ def _accuse(judged: Judged, y: IntArray, wanted: float | None, by: tuple[str, ..
         )
     if not len(suspects):
         why = "no label looks wrong: none is contradicted by the other rows"
-        verdict = f"{why}; at most about {known[1]:.1%} could be wrong" if not contradicted else f"{said}; none stands out"
+        verdict = (
+            f"{why}; up to {known[1]:.1%} may be, more only if whole classes are swapped"
+            if not contradicted
+            else f"{said}; none stands out"
+        )
         return _List(verdict, probability, (), rate, known, annotators=raters)
     precision = float(probability[suspects].mean())
     low, high = share_interval(probability[suspects])

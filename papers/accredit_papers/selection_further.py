@@ -49,13 +49,13 @@ class FurtherTrial:
     methods: tuple[str, ...]
     sizes: OtherSizes = field(default_factory=lambda: OtherSizes())
     settings: Mapping[str, object] = field(default_factory=dict)  # of the explainer
-    padding: bool = False
+    reading: str = ""  # of the rows: a name in OTHER_READINGS
     kinds: tuple[str, ...] = BOTH
 
     def of(self, run: SelectionRun) -> SelectionRun:
         """The run with this setting."""
         sizes = replace(run.sizes, **self.sizes)
-        return replace(run, sizes=sizes, padding=self.padding, settings=tuple(self.settings.items()))
+        return replace(run, sizes=sizes, reading=self.reading, settings=tuple(self.settings.items()))
 
 
 TRIALS = (  # in the order in which they are run
@@ -65,7 +65,9 @@ TRIALS = (  # in the order in which they are run
     FurtherTrial("losses at the black box's answers, not at the labels", ("cxplain",), {}, {"labels": "answers"}),
     FurtherTrial("20 epochs", ("cxplain",), {"cxplain_epochs": 20}),
     FurtherTrial("6 epochs, padding may be chosen, a surrogate that reads no places, nothing chosen", (ANSWER,),
-          {**LONGER, **NOT_CHOSEN, "surrogate": "bag"}, padding=True, kinds=("texts",)),
+          {**LONGER, **NOT_CHOSEN, "surrogate": "bag"}, reading="padding", kinds=("texts",)),
+    FurtherTrial("removed pixels are black, nothing chosen", (L2X, ANSWER, PRETRAINED, WEIGHTED), NOT_CHOSEN,
+          reading="black", kinds=("pictures",)),
     FurtherTrial("6 epochs, 100 filters in the selector", (ANSWER, VIBI), {**LONGER, "selector": 100, "selectors": ()},
           kinds=("texts",)),
     FurtherTrial("6 epochs, 32 filters in the selector", (L2X, ANSWER, VIBI, PRETRAINED),
@@ -105,10 +107,10 @@ def try_further(runs: Sequence[SelectionRun], store: str | Path, only_finished: 
 def _measure(
     run: SelectionRun, missing: Sequence[tuple[FurtherTrial, str]]
 ) -> Iterator[tuple[FurtherTrial, str, SelectionOutcome]]:
-    """Trials of a seed: those that read padding have a black box of their own, all others share one."""
-    for padding in (False, True):
-        some = [(trial, method) for trial, method in missing if trial.padding is padding]
-        outcomes = measure_together([(trial.of(run), method) for trial, method in some]) if some else ()
+    """Trials of a seed: those that read the rows in another way have a black box of their own, all others share one."""
+    for reading in dict.fromkeys(trial.reading for trial, _ in missing):
+        some = [(trial, method) for trial, method in missing if trial.reading == reading]
+        outcomes = measure_together([(trial.of(run), method) for trial, method in some])
         yield from ((*asked, outcome) for asked, (_, _, outcome) in zip(some, outcomes, strict=True))
 
 
@@ -137,7 +139,7 @@ def _tell_set(
         f"{SEEDS_TRIED} seeds. All that were run are shown, and nothing is chosen among them. The first line of a method is "
         f"the setting of the table on the first {SEEDS_TRIED} seeds: {usual.epochs} epochs ({usual.cxplain_epochs} for "
         f"CXPlain), {usual.selector} filters in the selector. With *padding may be chosen* the black box reads padding as a "
-        f"word. {spent / 3600:.2f} CPU-hours."
+        f"word, with *black* pixels go from 0 to 1. {spent / 3600:.2f} CPU-hours."
     )
     rows: list[list[object]] = []
     for method in dict.fromkeys(method for _, method in tried):

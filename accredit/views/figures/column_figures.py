@@ -11,8 +11,7 @@ from accredit import defaults
 from accredit.checks.json_data import round_off
 from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.errors import InvalidInput
-from accredit.rows.cohorts import numbers
-from accredit.rows.redundancy import column_distances
+from accredit.rows.cohorts import column_distances, numbers
 from accredit.rows.result import TableExplanation
 from accredit.views.figures.canvas import (
     Look,

@@ -103,7 +103,7 @@ def _scikit() -> dict[str, Make]:
     forest = lambda: ensemble.RandomForestRegressor(6, max_depth=4, **RS)  # noqa: E731
     trees = lambda: ensemble.RandomForestClassifier(6, max_depth=3, **RS)  # noqa: E731
     return {
-        "numbers: bins → line": lambda x: make_pipeline(prepare.KBinsDiscretizer(4), line()),
+        "numbers: bins → line": lambda x: scaled(prepare.KBinsDiscretizer(4), line()),
         "numbers: polynomial → line": lambda x: scaled(prepare.PolynomialFeatures(2), line()),
         "numbers: quantiles and scale → line": lambda x: make_pipeline(
             make_union(prepare.StandardScaler(), prepare.QuantileTransformer(n_quantiles=20)), line()
@@ -120,9 +120,9 @@ def _scikit() -> dict[str, Make]:
         "numbers: vote, weighted": lambda x: ensemble.VotingRegressor(
             [("a", forest()), ("b", scaled(line())), ("c", tree.DecisionTreeRegressor(max_depth=3, **RS))], weights=[1, 2, 0.5]
         ),
-        "numbers: bag of AdaBoost": lambda x: ensemble.BaggingRegressor(ensemble.AdaBoostRegressor(n_estimators=4, **RS), 3, **RS),
+        "numbers: bag of AdaBoost": lambda x: ensemble.BaggingRegressor(ensemble.AdaBoostRegressor(n_estimators=4), 3, **RS),
         "numbers: boosting of a line's rest": lambda x: boosted(init=linear_model.LinearRegression(), n_estimators=8, **RS),
-        "numbers: network": lambda x: scaled(MLPRegressor((6,), max_iter=60, **RS)),
+        "numbers: network": lambda x: scaled(MLPRegressor(hidden_layer_sizes=(6,), max_iter=60, **RS)),
         "classes: isotonic of SVM": lambda x: CalibratedClassifierCV(scaled(svm.LinearSVC()), method="isotonic", cv=2),
         "classes: sigmoid of forest": lambda x: CalibratedClassifierCV(trees(), cv=2),
         "classes: one against the rest": lambda x: multiclass.OneVsRestClassifier(scaled(logistic())),
@@ -134,13 +134,13 @@ def _scikit() -> dict[str, Make]:
         ),
         "classes: neighbours": lambda x: scaled(KNeighborsClassifier(7)),
         "classes: modified Huber": lambda x: scaled(linear_model.SGDClassifier(loss="modified_huber", **RS)),
-        "classes: bins → logistic": lambda x: make_pipeline(prepare.KBinsDiscretizer(3), logistic()),
+        "classes: bins → logistic": lambda x: scaled(prepare.KBinsDiscretizer(3), logistic()),
         "classes: Nyström → logistic": lambda x: scaled(kernel_approximation.Nystroem(n_components=8, **RS), logistic()),
         "kinds: one-hot, sparse → line": lambda x: encoded(one_hot(), line(), passed=prepare.StandardScaler()),
         "kinds: one-hot → boosting": lambda x: encoded(one_hot(sparse_output=False), boosted(n_estimators=8, **RS)),
         "kinds: ordinal → forest": lambda x: encoded(prepare.OrdinalEncoder(), forest()),
         "kinds: target means → line": lambda x: encoded(prepare.TargetEncoder(**RS), prepare.StandardScaler(), line()),
-        "kinds: from the types": lambda x: ensemble.HistGradientBoostingRegressor(max_iter=10, categorical_features="from_dtype"),
+        "kinds: from the types": lambda x: ensemble.HistGradientBoostingRegressor(max_iter=9),
         "amounts: gamma, a line": lambda x: scaled(linear_model.GammaRegressor()),
         "amounts: tweedie, a line": lambda x: scaled(linear_model.TweedieRegressor(power=1.5, link="log")),
         "amounts: log of the target, SVM": lambda x: TransformedTargetRegressor(
