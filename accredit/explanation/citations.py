@@ -452,7 +452,8 @@ class _Passes:
             return ""
         from accredit.answers.scoring import ModelPays
 
-        pays, text = self.subject.game.pays, _text(self.subject)
+        pays: Any = self.subject.game.pays
+        text = _text(self.subject)
         here: BoolArray = np.array([[i in group for i in range(self.count)]])
 
         def likely(said: str) -> float:
