@@ -22,9 +22,8 @@ from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.errors import InvalidInput
 from accredit.trees.blocks import Blocks
 from accredit.trees.forest import Forest
-from accredit.trees.masks import Comparison
+from accredit.trees.masks import Comparison, stage_credit
 from accredit.trees.paths import Paths, levels_of, paths_of
-from accredit.trees.stages import stage_credit
 from accredit.trees.tables import Background, KeptTables, Tables, shares
 from accredit.trees.walk import Walk
 from accredit.values.precedence import Stages
@@ -192,7 +191,7 @@ class TreeShares:
     def _keep(self, tables: list[tuple[PreparedLeaves, bool]], no_tables: IntArray) -> KeptWays:
         """These tables, and what is known about the leaves of as many other trees as fit."""
         size, nodes = _way_bytes(self.forest, no_tables, self._background)
-        steady = self._background is not None or self._rule.is_steady(self.forest.depth)
+        steady = self._background is not None or self._rule.is_steady(min(self.forest.depth, self._count))
         by_way = _within(no_tables, size, KEPT_BYTES if steady else 0)
         parts = _fill(by_way, nodes[by_way], WALK_NODES) if self._background is None else [by_way]
         ways = [way for trees in parts for way in self._prepare(trees, self._way)]

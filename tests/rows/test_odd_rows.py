@@ -118,8 +118,8 @@ REFUSED = {
     "frame beside array": (ROWS, TRAIN.to_numpy(), "rows has named columns .*'age'.* and background has none"),
     "a path": ("rows.csv", TRAIN, "'rows.csv' does not exist"),
     "a path behind": (ROWS, "train.csv", "'train.csv' does not exist"),
-    "a number": (ROWS, 50, "background is a int"),
-    "a generator": ((row for row in X), X, "rows is a generator"),
+    "a number": (ROWS, 50, "background is an int"),
+    "a generator": ((row for row in X), X, "given is a generator"),
     "uneven": ([[1.0, 2.0], [3.0]], X, "rows has rows of different lengths"),
     "three axes": (X[None], X, "rows has shape"),
 }
@@ -303,3 +303,12 @@ def test_labels_that_hold_together_are_each_compared_with_their_absence():
     np.testing.assert_allclose(found.credit, rows[:, :, None] * slopes, atol=1e-12)  # once of chances that were made to add up
     with refused("unsupported", "payoff", has="do not add up to 1"):
         accredit.explain(rows, Labels(), background=background, payoff="loss")
+
+
+def test_what_predicts_by_another_name_is_offered_as_a_function():
+    class Lifetimes:
+        def predict_median(self, rows):
+            return np.asarray(rows).sum(axis=1)
+
+    with refused("type", "model", has="lambda rows: model.predict_median(rows)"):
+        accredit.explain_rows(np.ones((2, 2)), Lifetimes(), background=np.zeros((3, 2)))
