@@ -267,9 +267,9 @@ def on_unseen(tests: list[Told], told: Calibration) -> list[str]:
         "## A book that nothing was tuned on\n",
         f"{len(tests)} sentences of “survey” (`tools/unseen_facts.py`: topics, names and wordings of its own; refusals, "
         "negated statements, changed digits, exchanged names, lists, second sentences, passages that disagree; a quarter in "
-        "German; answers that the model wrote itself). None was read before the rule was fixed. Left out is what the model "
-        f"does not know by heart, and what it wrote without a planted value. {passes:.1f} forward passes and one backward pass "
-        f"per sentence, {cpu:.1f} CPU-seconds on one thread.\n",
+        "German; answers that the model wrote itself). No verdict on it was seen before the rule was fixed. Left out is what "
+        f"the model does not know by heart, and what it wrote without a planted value. {passes:.1f} forward passes and one "
+        f"backward pass per sentence, {cpu:.1f} CPU-seconds on one thread.\n",
         "Of the sentences of each origin, with 95 % intervals; allowed is the share on the left.\n",
         f"| allowed | right | cannot tell | {' | '.join(f'wrong: {origin}' for origin in Origin.known())} |",
         "|---:|" + "---:|" * 5,

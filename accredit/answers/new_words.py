@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 WORD = re.compile(r"\w+(?:[’'\-]\w+)*")
-BEGINS = re.compile(r"(?:^|[.!?:]\s+)[^\w\s]*\Z")  # what stands before the first word of a sentence
+BEGINS = re.compile(r"(?:^\s*|[.!?:]\s+)[^\w\s]*\Z")  # what stands before the first word of a sentence
 STEM = 5  # letters by which two longer words are the same: "travel" and "travelled"
 GRAMMAR = """
     a an the of in on at to is was are were be been by for with from and or that this these it its as has have had do does did
@@ -58,7 +58,7 @@ def telling(text: str, places: Sequence[tuple[int, int]]) -> list[bool]:
     """For each of some words of a text whether it is a name (no first word of a sentence), a number or denies; all of them,
     where none is. Others may be unlikely only because the model would put it in another way.
 
-    >>> text = "Weighed was the parcel from Lund, at 46 pounds."
+    >>> text = " Weighed was the parcel from Lund, at 46 pounds."
     >>> telling(text, new_words(text, "How heavy is the parcel from Lund?"))  # Weighed, 46, pounds
     [False, True, False]
     """
@@ -142,8 +142,8 @@ def denies(text: str) -> bool:
 
 
 def words_said(words: Sequence[str], sentence: str, texts: Sequence[str], names: frozenset[str]) -> list[bool]:
-    """For each new word of a sentence whether texts say it: a word that denies in a sentence that denies and holds the names,
-    another anywhere. None is said where they say the same sentence with a word that denies.
+    """For each new word of a sentence whether texts say it: a word that denies in a sentence that denies, holds the names and
+    another word of it, others anywhere. None is said where they say the same sentence with a word that denies.
 
     >>> drusk = frozenset({"drusk"})
     >>> words_said(["Pellworth"], "The mayor of Drusk is Pellworth.", ["Pellworth runs Drusk."], drusk)
@@ -159,7 +159,8 @@ def words_said(words: Sequence[str], sentence: str, texts: Sequence[str], names:
     content = {_key(word) for word in WORD.findall(sentence) if _has_content(word)}
     if not denies(sentence) and any(content <= denial for denial in denials):
         return [False] * len(words)
-    is_denied = any(names <= denial for denial in denials)
+    others = content - names - {_key("not")}
+    is_denied = any(names <= denial and (not others or others & denial) for denial in denials)
     keys |= {key.rstrip("s") for key in keys}
     return [is_denied if denies(word) else bool({_key(word), _key(word).rstrip("s")} & keys) for word in words]
 
