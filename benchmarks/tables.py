@@ -5,12 +5,13 @@
 Needs shap, shapiq, woodelf-explainer, xgboost, scikit-learn and the project itself, but not its extra [text]: the newest shap
 and shapiq need Python 3.12 or later. One thread, process CPU seconds, the least of several repeats, every peer in the same run
 on the same model: xgboost with 100 trees on 12 columns. Reading the model and the background is left out for everybody.
-`first` is our first call, which builds tables if they pay; `served` is a later call of the same explainer, which keeps them.
+`first` is our first call, `served` a later one of the same explainer, after 1,000 rows, which keeps tables if they pay.
 The last line is one JSON object of ratios, a peer's seconds over ours, by depth and rows ("6_100": depth 6, 100 rows):
 
 * `first_cover_PEER`, `served_cover_PEER`: cover ratios.
 * `first_background_PEER`, `served_background_PEER`: a background of 100 rows, the most that shap uses in full. Peers explain
   row by row, so that their times for more than 100 rows (20 with a background) are scaled; woodelf is asked about 1,000.
+* `answer_cover_PEER`, `answer_background_shap`: from a trained model to the credit of one row, reading included, by depth.
 * `probability_over_shap`, `probability_half_width`: our seconds over shap's for credit in the probability of a boosted
   classifier of 30 columns, background of 100, where shap rescales credit in the score; and the largest half-width of our
   intervals. `probability_error_shap` is how far shap's values are from ours of many more orders.
@@ -120,8 +121,6 @@ def wood(booster: xgboost.Booster, background: FloatArray | None, rows: FloatArr
 
 def served(shares: TreeShares, rows: FloatArray, repeats: int) -> float:
     """Seconds of a later call."""
-    shares.credit(rows[:1])
-    shares.credit(rows[:1])
     return least(lambda: shares.credit(rows), repeats)
 
 
@@ -140,10 +139,12 @@ def compared(depth: int, background: FloatArray | None, counts: tuple[int, ...])
     theirs = asked["shap"](rows[:once])
     each = {name: least(partial(ask, rows[:once]), 2) / once for name, ask in asked.items()}
     shares = TreeShares(forest, background)
+    shares.credit(rows[:1000])
     for count in counts:
         some, repeats = rows[:count], 3 if count <= 100 else 1
         line: dict[str, Any] = {"depth": depth, "rows": count, "first": first(forest, background, some, repeats)}
-        line["served"] = served(shares, some, repeats)
+        if count < LARGE_ROWS:
+            line["served"] = served(shares, some, repeats)
         for name, ask in asked.items():
             line[name] = least(partial(ask, some), 3) if count == 1 else each[name] * count
         if count == WOODELF_ROWS:
@@ -157,11 +158,26 @@ def ratios(work: str, lines: list[dict[str, Any]]) -> dict[str, dict[str, float]
     made: dict[str, dict[str, float]] = {}
     for line in lines:
         for name in set(line) - {"depth", "rows", "first", "served"}:
-            for ours in ("first", "served"):
+            for ours in {"first", "served"} & set(line):
                 if np.isfinite(line[name]):
                     place = made.setdefault(f"{ours}_{work}_{name}", {})
                     place[f"{line['depth']}_{line['rows']}"] = float(f"{line[name] / line[ours]:.3g}")
     return dict(sorted(made.items()))
+
+
+def answers(work: str, background: FloatArray | None, depths: tuple[int, ...]) -> dict[str, dict[str, float]]:
+    """A peer's seconds from the model to the credit of one row, over ours, by peer and depth."""
+    made: dict[str, dict[str, float]] = {}
+    row, way = data(1, seed=2)[0], "tree_path_dependent" if background is None else "interventional"
+    for depth in depths:
+        booster = boosted(depth)[0]
+        theirs = {"shap": lambda b=booster: shap.TreeExplainer(b, background, feature_perturbation=way).shap_values(row)}
+        if background is None:
+            theirs["xgboost"] = lambda b=booster: b.predict(xgboost.DMatrix(row), pred_contribs=True)
+        ours = least(lambda b=booster: TreeShares(forest_of(b), background).credit(row), 3)
+        for name, ask in theirs.items():
+            made.setdefault(f"answer_{work}_{name}", {})[str(depth)] = float(f"{least(ask, 3) / ours:.3g}")
+    return made
 
 
 def probabilities() -> list[dict[str, Any]]:
@@ -285,7 +301,7 @@ def main() -> None:
             show(f"CPU seconds, {work}", more)
             lines += more
             result["agreement"] = max(result["agreement"], gap if background is None else 0.0)
-        result |= ratios(work, lines)
+        result |= ratios(work, lines) | answers(work, background, depths)
     if options.only:
         record(result)
         return

@@ -2,10 +2,10 @@
 
     python -m tools.citations [--minutes 14] [--only-report]
 
-A real language model (`tools.language_model`) reads planted prompts of nine kinds from four books and of eleven kinds by
-another generator (`tools.fresh_facts`) to calibrate on, and those of two more books by a third generator
-(`tools.untuned_facts`) to be tested on; each keeps one JSON line, and a run that is stopped, or out of time, goes on where it
-was. From the lines come accredit/answers/calibration.json and docs/reports/citations.md.
+A real language model (`tools.language_model`) reads planted prompts to calibrate on: of nine kinds from four books, of eleven
+kinds by another generator (`tools.fresh_facts`), and of "parish" by a third (`tools.unseen_facts`); and those of "survey", to
+be tested on. Each keeps one JSON line, and a run that is stopped, or out of time, goes on where it was. From the lines come
+accredit/answers/calibration.json and docs/reports/citations.md.
 """
 
 from __future__ import annotations
@@ -16,36 +16,40 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy.stats import beta, binom
 
-from accredit.answers.new_words import linking_words, says_together, shared_names
+from accredit.answers.new_words import linking_words, new_words, says_together, share_said, shared_names, telling
 from accredit.answers.planted import ORIGIN_OF_KIND, Book, Planted, planted_prompts
 from accredit.answers.verdicts import CALIBRATED, ERROR, Calibration, Origin, Passages, Scored, Surprise
-from accredit.explanation.citations import CANDIDATES
+from accredit.explanation.citations import CANDIDATES, bars_by_words
 from accredit.models.encoded import sentence_spans
-from tools import fresh_facts
+from tools import fresh_facts, unseen_facts
 from tools.fresh_facts import fresh_prompts
 from tools.language_model import NAME, need_model
-from tools.untuned_facts import ORIGINS, origin_of_generated, untuned_prompts
-from tools.untuned_facts import Book as Untuned
+from tools.unseen_facts import ORIGINS, origin_of_generated, unseen_prompts
 
 ROOT = Path(__file__).parents[1]
 LINES = ROOT / "benchmarks" / "results" / "citations.jsonl"
-TESTS = ROOT / "benchmarks" / "results" / "citations_untuned.jsonl"
+TESTS = ROOT / "benchmarks" / "results" / "citations_tests.jsonl"
 REPORT = ROOT / "docs" / "reports" / "citations.md"
 ROUNDS = 8  # of fresh prompts
 FRESH = 74  # of them that are read
-UNTUNED: dict[Untuned, int] = {"trade": 11, "gazette": 11}  # rounds of each book that verdicts are tested on
+UNSEEN = 6  # rounds of "parish", to calibrate on, and of "survey", to be tested on
 PROMPTS = 90  # of each book, before those known by heart
 SEEDS: dict[Book, int] = {"people": 0, "places": 1000, "reports": 2000, "berichte": 4000}
-PLANTED = {**ORIGIN_OF_KIND, **fresh_facts.ORIGINS}  # kinds that are calibrated on
+PLANTED = {**ORIGIN_OF_KIND, **fresh_facts.ORIGINS, **unseen_facts.ORIGINS}  # kinds that are calibrated on
 KNOWN_BY_HEART = ("memory", "known", "known, said", "known, denied")
+EITHER = {  # kinds with two right verdicts
+    "known, said": (Origin.MEMORY, Origin.PASSAGES),
+    "refused rightly": (Origin.NOWHERE, Origin.MEMORY),  # what matters is that nothing is cited
+}
 GENERATED = 24  # tokens of an answer that the model writes itself
-LARGE = ("people", "places", "fresh")  # books with enough prompts to be judged by the others
+LARGE = ("people", "places", "fresh", "parish")  # books with enough prompts to be judged by the others
 ERRORS = (0.1, 0.15, 0.2)  # error rates that the report lists
 
 
@@ -56,13 +60,14 @@ def planted(prompts: int) -> Iterator[tuple[str, int, Planted]]:
             yield book, number, made
     for number, made in enumerate(fresh_prompts(ROUNDS)[:FRESH]):
         yield "fresh", number, made
+    for number, made in enumerate(unseen_prompts("parish", UNSEEN)):
+        yield "parish", number, made
 
 
-def untuned() -> Iterator[tuple[str, int, Planted]]:
+def unseen() -> Iterator[tuple[str, int, Planted]]:
     """Every planted prompt to be tested on."""
-    for book, rounds in UNTUNED.items():
-        for number, made in enumerate(untuned_prompts(book, rounds)):
-            yield book, number, made
+    for number, made in enumerate(unseen_prompts("survey", UNSEEN)):
+        yield "survey", number, made
 
 
 def measure(prompts: list[tuple[str, int, Planted]], lines: Path, folder: Path, minutes: float) -> None:
@@ -87,9 +92,10 @@ def measure(prompts: list[tuple[str, int, Planted]], lines: Path, folder: Path, 
                 line["answer"] = made.answer
             if line.get("known", True) and made.answer:
                 began = time.process_time()
-                _, read_with = read_planted(model, made)
+                seen, read_with = read_planted(model, made)
                 line |= {
                     "costs": [[sorted(group), np.round(costs, 3).tolist()] for group, costs in read_with.items()],
+                    **({"bars": dict(seen.bars)} if seen.bars else {}),
                     "cpu": round(time.process_time() - began, 2),
                     "model": [NAME, model.fingerprint],
                 }
@@ -110,13 +116,21 @@ def read(lines: Path) -> list[dict[str, Any]]:
 
 def surprise_of(line: dict[str, Any], made: Planted) -> Surprise:
     """What a line says of the surprise."""
-    found = {frozenset(group): max(costs) for group, costs in line["costs"]}
+    sentence = last_sentence(made.answer)
+    places = new_words(sentence, made.query)[-len(line["costs"][0][1]) :]
+    tells = telling(sentence, places)
+    found = {frozenset(group): max(compress(costs, tells)) for group, costs in line["costs"]}
     nobody, everyone = frozenset[int](), frozenset(range(len(made.context)))
     alone = {group: x for group, x in found.items() if group not in (nobody, everyone)}
-    names = shared_names(last_sentence(made.answer), made.query)
-    linking = linking_words([*made.context, made.query], made.query)
-    named = frozenset(group for group in alone if says_together([made.context[i] for i in sorted(group)], names, linking))
-    return Surprise(found[nobody], found[everyone], alone, named)
+    names, linking = shared_names(sentence, made.query), linking_words([*made.context, made.query], made.query)
+    texts = {group: [made.context[i] for i in sorted(group)] for group in alone}
+    named = frozenset(group for group in alone if says_together(texts[group], names, linking))
+    costs = next(costs for group, costs in line["costs"] if not group)
+    words = [sentence[a:b] for a, b in places]
+    held = {group: share_said(words, costs, sentence, texts[group], names) for group in alone}
+    seen = Surprise(found[nobody], found[everyone], alone, named, held)
+    bars = {Origin(origin): why for origin, why in line.get("bars", {}).items()}
+    return replace(seen, bars=bars or bars_by_words(sentence, made.query, made.context, seen))
 
 
 def last_sentence(answer: str) -> str:
@@ -125,17 +139,42 @@ def last_sentence(answer: str) -> str:
     return answer[start:stop]
 
 
-def calibration(lines: list[dict[str, Any]], prompts: int) -> Calibration:
-    """From the lines of the books; what the model does not know is left out."""
-    made = {(book, number): each for book, number, each in planted(prompts)}
-    own = [line for line in lines if line.get("known", True)]
-    seen = [Scored(surprise_of(line, made[line["book"], line["number"]]), PLANTED[line["kind"]], line["book"]) for line in own]
-    return Calibration.fit(NAME, seen, own[0]["model"][1], prompts=len(own))
+@dataclass(frozen=True)
+class Told:
+    """A planted prompt that was read: its line, itself with the answer that was judged, and where that comes from."""
+
+    line: dict[str, Any]
+    made: Planted
+    truth: Origin
+
+    @property
+    def scored(self) -> Scored:
+        return Scored(surprise_of(self.line, self.made), self.truth, self.line["book"])
+
+
+def told_apart(lines: list[dict[str, Any]], prompts: Iterator[tuple[str, int, Planted]]) -> list[Told]:
+    """The prompts whose truth is known: left out is what the model does not know by heart, and what it wrote without a planted
+    value."""
+    drawn, found = {(book, number): made for book, number, made in prompts}, []
+    for line in lines:
+        made, truth = drawn[line["book"], line["number"]], PLANTED[line["kind"]]
+        if line["kind"] == "generated":
+            truth = origin_of_generated(made, line["answer"], line["book"]) or truth
+            made = replace(made, answer=line["answer"])
+        if line.get("known", True) and truth is not Origin.UNTOLD:
+            found.append(Told(line, made, truth))
+    return found
+
+
+def calibration(seen: list[Told]) -> Calibration:
+    """From prompts of the books to calibrate on; those with two right verdicts are left out."""
+    own = [each for each in seen if each.made.kind not in EITHER]
+    return Calibration.fit(NAME, [each.scored for each in own], own[0].line["model"][1], prompts=len(own))
 
 
 @dataclass(frozen=True)
 class Judged:
-    """An untuned prompt, what was said of it, and whether that is right."""
+    """A prompt, what was said of it, and whether that is right."""
 
     line: dict[str, Any]
     made: Planted
@@ -145,26 +184,19 @@ class Judged:
 
     @property
     def outcome(self) -> str:
-        may_cite = self.made.kind == "known, said" and self.cited == "as planted"
-        right = self.verdict is self.truth or may_cite
+        right = self.verdict in EITHER.get(self.made.kind, (self.truth,)) and self.cited in ("", "as planted", "part of it")
+        right = right or (self.verdict is self.truth is Origin.PASSAGES)
         return "right" if right else "untold" if self.verdict is Origin.UNTOLD else "wrong"
 
 
-def judge(told: Calibration, lines: list[dict[str, Any]], error: float) -> list[Judged]:
-    """The verdict on every untuned line whose truth is known: what the model does not know by heart is left out, and what it
-    wrote without any planted value."""
-    prompts = {(book, number): made for book, number, made in untuned()}
+def judge(told: Calibration, seen: list[Told], error: float) -> list[Judged]:
+    """The verdict on every prompt."""
     found = []
-    for line in lines:
-        made, truth = prompts[line["book"], line["number"]], ORIGINS[line["kind"]]
-        if line["kind"] == "generated":
-            truth = origin_of_generated(made, line["answer"], line["book"]) or truth
-            made = replace(made, answer=line["answer"])
-        if line.get("known", True) and truth is not Origin.UNTOLD:
-            seen = surprise_of(line, made)
-            verdict = told.judge(seen, error)
-            cited = compare(seen.support(), made) if verdict is Origin.PASSAGES else ""
-            found.append(Judged(line, made, verdict, truth, cited))
+    for each in seen:
+        read_as = surprise_of(each.line, each.made)
+        verdict = told.judge(read_as, error)
+        cited = compare(read_as.support(), each.made) if verdict is Origin.PASSAGES else ""
+        found.append(Judged(each.line, each.made, verdict, each.truth, cited))
     return found
 
 
@@ -185,15 +217,15 @@ def interval(count: int, total: int) -> str:
     return f"{count} of {total} ({low:.0%} to {high:.0%})"
 
 
-def report(lines: list[dict[str, Any]], tests: list[dict[str, Any]], told: Calibration) -> str:
-    """The report, from the lines of both kinds and the calibration."""
+def report(seen: list[Told], tests: list[Told], told: Calibration) -> str:
+    """The report, from the prompts of both kinds and the calibration."""
     sets = "; ".join(f"{origin}: {' + '.join(str(len(each)) for each in some)}" for origin, some in told.scores.items())
-    books = held_out(lines)
+    books = held_out(seen)
     text = [
         "# Citations on planted facts\n",
         "*Is a sentence of an answer said by a passage, by the model's own memory, or by neither; and how often is the verdict "
         "wrong?*\n",
-        f"Made by `python -m tools.citations`. {NAME} read {len(lines)} planted prompts of five books to calibrate on. What is "
+        f"Made by `python -m tools.citations`. {NAME} read {len(seen)} planted sentences of six books to calibrate on. What is "
         "read off a sentence was chosen with these in view. [What a verdict "
         "means](../answers.md#citations-that-can-be-checked).\n",
         f"Scored planted sentences, by book: {sets}.\n",
@@ -206,7 +238,7 @@ def report(lines: list[dict[str, Any]], tests: list[dict[str, Any]], told: Calib
         f"| all | {row([each for some in books.values() for each in some])} |",
         "",
     ]
-    return "\n".join([*text, *on_untuned(tests, told), ""]) if tests else "\n".join(text)
+    return "\n".join([*text, *on_unseen(tests, told), ""]) if tests else "\n".join(text)
 
 
 def row(found: list[Judged]) -> str:
@@ -217,33 +249,27 @@ def row(found: list[Judged]) -> str:
     return " | ".join([*(f"{tally[v]} ({tally[v] / len(found):.0%})" for v in ("right", "untold")), *wrong])
 
 
-def held_out(lines: list[dict[str, Any]]) -> dict[str, list[Judged]]:
+def held_out(seen: list[Told]) -> dict[str, list[Judged]]:
     """The verdicts on the larger books, each by a calibration on all others."""
-    made = {(book, number): each for book, number, each in planted(PROMPTS)}
-    found: dict[str, list[Judged]] = {}
-    for book in LARGE:
-        told = calibration([line for line in lines if line["book"] != book], PROMPTS)
-        found[book] = []
-        for line in lines:
-            if line["book"] == book and line.get("known", True):
-                verdict = told.judge(surprise_of(line, made[book, line["number"]]), ERROR)
-                found[book].append(Judged(line, made[book, line["number"]], verdict, PLANTED[line["kind"]], ""))
-    return found
+    by_book = {book: [each for each in seen if each.line["book"] == book] for book in LARGE}
+    return {
+        book: judge(calibration([each for each in seen if each.line["book"] != book]), own, ERROR)
+        for book, own in by_book.items()
+        if own
+    }
 
 
-def on_untuned(tests: list[dict[str, Any]], told: Calibration) -> list[str]:
+def on_unseen(tests: list[Told], told: Calibration) -> list[str]:
     """The part of the report about prompts that nothing was tuned on."""
     found = judge(told, tests, ERROR)
     cpu, passes = (float(np.mean([each(x.line) for x in found])) for each in (lambda x: x["cpu"], lambda x: len(x["costs"])))
     text = [
-        "## Prompts that nothing was tuned on\n",
-        f"{len(tests)} of {len(list(untuned()))} prompts by another generator "
-        "(`tools/untuned_facts.py`: other topics, names, wordings and patterns; 2 to 30 passages of one to six sentences; "
-        "numbers, prices and dates; one topic in eight in German; answers that the model wrote itself) were read, and nothing "
-        "was chosen in view of them. "
-        f"{len(tests) - len(found)} have no truth and are left out: what the model does not say without passages is not known "
-        f"by heart, and an answer of its own may hold no planted value. {passes:.1f} forward passes and one backward pass per "
-        f"sentence, {cpu:.1f} CPU-seconds on one thread.\n",
+        "## A book that nothing was tuned on\n",
+        f"{len(tests)} sentences of “survey” (`tools/unseen_facts.py`: topics, names and wordings of its own; refusals, "
+        "negated statements, changed digits, exchanged names, lists, second sentences, passages that disagree; a quarter in "
+        "German; answers that the model wrote itself). None was read before the rule was fixed. Left out is what the model "
+        f"does not know by heart, and what it wrote without a planted value. {passes:.1f} forward passes and one backward pass "
+        f"per sentence, {cpu:.1f} CPU-seconds on one thread.\n",
         "Of the sentences of each origin, with 95 % intervals; allowed is the share on the left.\n",
         f"| allowed | right | cannot tell | {' | '.join(f'wrong: {origin}' for origin in Origin.known())} |",
         "|---:|" + "---:|" * 5,
@@ -312,15 +338,15 @@ def main() -> None:
     options = parser.parse_args()
     until = time.monotonic() + 60 * options.minutes
     if not options.only_report:
-        for prompts, file in ((planted(PROMPTS), LINES), (untuned(), TESTS)):
+        for prompts, file in ((unseen(), TESTS), (planted(PROMPTS), LINES)):
             measure(list(prompts), file, need_model(), (until - time.monotonic()) / 60)
-    lines, tests = read(LINES), read(TESTS)
-    told = calibration(lines, PROMPTS)
+    seen, tests = told_apart(read(LINES), planted(PROMPTS)), told_apart(read(TESTS), unseen())
+    told = calibration(seen)
     outcomes = [each.outcome for each in judge(told, tests, ERROR)]
     measured = {"error": ERROR, "sentences": len(outcomes)} | {x: outcomes.count(x) for x in ("wrong", "untold")}
     told = replace(told, facts={**told.facts, "measured": measured}) if outcomes else told
     CALIBRATED.write_text(told.to_json() + "\n", encoding="utf-8")
-    REPORT.write_text(report(lines, tests, told), encoding="utf-8")
+    REPORT.write_text(report(seen, tests, told), encoding="utf-8")
 
 
 if __name__ == "__main__":

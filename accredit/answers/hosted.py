@@ -54,10 +54,6 @@ class HostedPays:
     def rows(self) -> int:
         return PROMPTS_PER_WORKER * self.hosted.concurrency
 
-    @property
-    def concurrency(self) -> int:
-        return self.hosted.concurrency
-
     def log_probabilities(self, coalitions: BoolArray) -> FloatArray:
         """(batch, n) -> (batch, tokens of the answer, then of the other answer)."""
         prompts = [self.write(self.parts.without(kept, self.filler)) for kept in coalitions]
@@ -134,14 +130,11 @@ class HostedPays:
         return reply
 
     def _echo(self, text: str, start: int) -> tuple[list[str], list[float]]:
-        reply = self._post(text, {"echo": True, "logprobs": 1})
-        choice = first_choice(reply, self.hosted)
-        held = choice.get("logprobs")
+        held = first_choice(self._post(text, {"echo": True, "logprobs": 1}), self.hosted).get("logprobs")
         tokens, earned = (held.get(k) for k in ("tokens", "token_logprobs")) if isinstance(held, dict) else (None, None)
         if not isinstance(tokens, list) or not isinstance(earned, list) or len(tokens) != len(earned) or len(tokens) < 2:
             raise NoLogProbabilities("echo: the reply holds no log-probabilities of the prompt")
-        offsets = held.get("text_offset") if isinstance(held, dict) else None
-        return self._align(text, start, [str(t) for t in tokens], earned, offsets, choice.get("text"))
+        return self._align(text, start, [str(t) for t in tokens], earned)
 
     def _prompt_logprobs(self, text: str, start: int) -> tuple[list[str], list[float]]:
         reply = self._post(text, {"prompt_logprobs": 0})
@@ -156,13 +149,10 @@ class HostedPays:
         first = text[: len(text) - len(joined)] if text.endswith(joined) else ""  # the first has no entry
         return self._align(text, start, [first, *tokens], [None, *(one["logprob"] for one in own if one is not None)])
 
-    def _align(
-        self, text: str, start: int, tokens: list[str], earned: Sequence[object], offsets: object = None, echoed: object = None
-    ) -> tuple[list[str], list[float]]:
+    def _align(self, text: str, start: int, tokens: list[str], earned: Sequence[object]) -> tuple[list[str], list[float]]:
         """The tokens from character `start` of the text that was sent to its end, and what they earn; refused where the server
         has read another text, or has merged the end of the prompt with the beginning of the answer."""
-        edges = token_edges(text, tokens, offsets, echoed)
-        return self._judge(text, start, tokens, edges, lambda own: [earned[k] for k in own])
+        return self._judge(text, start, tokens, token_edges(text, tokens), lambda own: [earned[k] for k in own])
 
     def _forced(self, text: str, start: int) -> tuple[list[str], list[float]]:
         """One request per token of the answer; what the server keeps of the prompt in its cache is not counted again."""
@@ -174,17 +164,19 @@ class HostedPays:
             return used[-1]
 
         def earn(own: list[int]) -> list[object]:
+            split = {k for k in own if not (cut.whole[k] and cut.whole[k - 1])}
             if self._way is None:
-                check_bias(post, ids[: own[0]])
-            if not all(cut.whole[k] for k in own):
-                split = next(text[a:b] for a, b in (edges[k] for k in own if not cut.whole[k - 1]) if b > a) if edges else ""
-                raise ServerError(
-                    f"{self.hosted.title} reads {split!r:.20} as several tokens, and gives no log-probability to part of a "
-                    "character; leave it out of the answer",
-                    argument="answer",
-                    code="unsupported",
+                if whole := [k for k in own if k not in split]:
+                    check_bias(post, ids[: whole[0]], ids[whole[0]])
+                note_split(split)
+            return [0.0 if k in split else force(post, ids[:k], ids[k]) for k in own]
+
+        def note_split(split: set[int]) -> None:
+            if split and edges is not None:
+                lost = "".join(text[slice(*edges[k])] for k in sorted(split)).split()
+                self.notes.append(
+                    f"The server states no log-probability of part of a character: {' '.join(lost)} earns nothing."
                 )
-            return [force(post, ids[:k], ids[k]) for k in own]
 
         try:
             cut = server_tokens(self.hosted.server, text)
@@ -192,7 +184,7 @@ class HostedPays:
             found = self._judge(text, start, cut.pieces, edges, earn)
         except CannotForce as error:
             raise NoLogProbabilities(f"forced tokens: {error}") from None
-        self.bill.add({"usage": sum_usage(used)}, len(text))
+        self.bill.add({"usage": sum_usage(used)}, len(text), requests=len(used))
         if self._way is None:
             self.notes.append(
                 "The server states log-probabilities of what it writes only: every token of the answer is forced by a request "
@@ -283,43 +275,66 @@ def sum_usage(replies: Sequence[dict[str, Any]]) -> dict[str, int] | None:
     return {"prompt_tokens": read, "completion_tokens": written}
 
 
-def token_edges(text: str, tokens: list[str], offsets: object = None, echoed: object = None) -> list[tuple[int, int]] | None:
+def token_edges(text: str, tokens: list[str]) -> list[tuple[int, int]] | None:
     """Where each token stands in the text that was sent: (first character, one past the last); None where they are of another
-    one.
+    one. A special token before the text and a new one after it are passed over.
 
-    Tokens are joined, and a special one before the text is passed over. Where they cannot be (a character of several tokens),
-    the server's own offsets into the text that it echoed are used.
+    Servers write part of a character as � or leave it out. Such tokens stand together where the others leave characters beyond
+    ASCII: the last of them ends there, those before it are empty.
 
     >>> token_edges("Rome is", ["<s>", "Rome", " is", " old"])
     [(-3, 0), (0, 4), (4, 7), (7, 11)]
+    >>> token_edges("a 🦜 b", ["a", " �", "�", "", " b"])
+    [(0, 1), (1, 1), (1, 1), (1, 3), (3, 5)]
     >>> token_edges("Rome is", ["Oslo", " is"]) is None
     True
     """
-    joined = "".join(tokens)
-    at = joined.find(text)
+    at = "".join(tokens).find(text)
     if at >= 0:
         ends = np.cumsum([len(token) for token in tokens]) - at
         return [(int(end) - len(token), int(end)) for token, end in zip(tokens, ends, strict=True)]
-    if not isinstance(echoed, str) or not isinstance(offsets, list) or len(offsets) != len(tokens) or text not in echoed:
-        return None
-    if not all(isinstance(x, int) for x in offsets) or any(b < a for a, b in itertools.pairwise(offsets)):
-        return None
-    at = echoed.find(text)
-    return [(a - at, b - at) for a, b in zip(offsets, [*offsets[1:], len(echoed)], strict=True)]
+    for first, last in itertools.product((0, 1), (0, 1)):
+        if (own := _edges_of_parts(text, tokens[first : len(tokens) - last])) is not None:
+            before, after = tokens[:first], tokens[len(tokens) - last :]
+            return [*((-len(t), 0) for t in before), *own, *((len(text), len(text) + len(t)) for t in after)]
+    return None
+
+
+def _edges_of_parts(text: str, tokens: list[str]) -> list[tuple[int, int]] | None:
+    """As `token_edges`, of tokens that are the text, parts of characters among them."""
+    edges: list[tuple[int, int]] = []
+    at = 0
+    runs = [(whole, [*run]) for whole, run in itertools.groupby(tokens, lambda token: bool(token) and "\ufffd" not in token)]
+    for (whole, run), (_, following) in itertools.zip_longest(runs, runs[1:], fillvalue=(True, [])):
+        said = "".join(run)
+        stop = at + len(said) if whole else text.find("".join(following), at) if following else len(text)
+        held = text[at:stop]
+        if stop < 0 or (held != said if whole else _ascii(held) != _ascii(said)):
+            return None
+        lengths = [len(token) for token in run] if whole else [0] * (len(run) - 1) + [stop - at]
+        cuts = [at, *(at + np.cumsum(lengths)).tolist()]
+        edges += itertools.pairwise(cuts)
+        at = stop
+    return edges if at == len(text) else None
+
+
+def _ascii(text: str) -> str:
+    return "".join(character for character in text if character.isascii())
 
 
 def write_prompt(prompt: Prompt, hosted: HostedModel) -> str:
-    """A prompt as one text: its own, or what the chat template of the tokenizer makes of its messages, without a begin-of-text
-    token that the server puts before every prompt itself."""
+    """A prompt as one text: its own, or what a chat template makes of its messages, without a begin-of-text token that the
+    server puts before every prompt itself."""
     if prompt.messages is None:
         return prompt.contents[0]
+    messages = [dict(m) for m in prompt.messages]
+    if hosted.template is None:
+        return hosted.ask_template(messages)
     tokenizer = hosted.template
-    ends = prompt.messages[-1]["role"] == "assistant"
+    ends = messages[-1]["role"] == "assistant"
     try:
         text = str(
-            tokenizer.apply_chat_template(
-                [dict(m) for m in prompt.messages], tokenize=False, add_generation_prompt=not ends, continue_final_message=ends
-            )
+            tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=not ends, continue_final_message=ends)
         )
     except Exception as error:  # templates raise what they like
         raise InvalidInput(
@@ -348,6 +363,7 @@ def hosted_game(
 ) -> AnswerGame:
     """The game of an answer of a model behind a server. The answer is given, or the server writes one of up to `generate`
     tokens."""
+    hosted.server.begin()
     said = _prompt(hosted, prompt, form)
     chosen = choose_players(players, said, form)
     if chosen == "token":
@@ -376,7 +392,8 @@ def hosted_game(
     pays = HostedPays(hosted, parts, filler)
     whole = pays.write(said)
     if said.messages is not None and form.get("context") is not None:
-        notes.append("Context and query are one message of the user, put into the tokenizer's chat template.")
+        whose = "server" if hosted.template is None else "tokenizer"
+        notes.append(f"Context and query are one message of the user, put into the {whose}'s chat template.")
     given, source, note = (answer, Procedure("given"), "") if answer is not None else _generate(pays, whole, generate)
     pays.notes += notes + ([note] if note else [])
     first = pays.cut(whole, given, source)
@@ -393,9 +410,9 @@ def _prompt(hosted: HostedModel, prompt: object, form: PromptForm) -> Prompt:
         if isinstance(prompt, str):
             prompt = [{"role": "user", "content": prompt}]
         return prompt_of(prompt, chat=True, **asked)  # type: ignore[arg-type]
-    has_template = bool(getattr(hosted.template, "chat_template", None))
-    made = prompt_of(prompt, chat=has_template if chat is None else bool(chat), **asked)  # type: ignore[arg-type]
-    if made.messages is not None and not has_template:
+    wanted = hosted.writes_chats if chat is None else bool(chat)
+    made = prompt_of(prompt, chat=wanted, **asked)  # type: ignore[arg-type]
+    if made.messages is not None and not hosted.writes_chats:
         raise InvalidInput(
             "the prompt is a chat, and completions read one text; give the tokenizer whose chat template writes it: "
             "HostedModel(url, tokenizer='FOLDER'), or sample replies: HostedModel(url, asks='chat')",

@@ -1,20 +1,25 @@
-"""A model behind a server: its settings, and the bill of what it has read."""
+"""A model behind a server: its settings, when a reply of it says an answer, and the bill of what it has read."""
 
 from __future__ import annotations
 
+import re
 import threading
+import unicodedata
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, final
 
-from accredit.answers.matching import Match, check_match
 from accredit.answers.server import Server, ServerError, check_url
-from accredit.checks.numbers import check_text, real_number, whole_number
-from accredit.errors import InvalidInput
+from accredit.checks.numbers import check_text, real_number, shown, whole_number
+from accredit.errors import BadPayoff, InvalidInput
 
 CHARACTERS_PER_TOKEN = 3  # at least, of most languages: for an estimate before the server has counted any
 ANSWER_TOKENS = 128  # of a generated answer, and of each sampled reply
 Asks = Literal["completions", "chat"]
+Match = str | Callable[[str, str], object]
+MATCHES = ("contains", "equal")
+_NOT_WORDS = re.compile(r"[^\w]+", re.UNICODE)
 
 
 @final
@@ -101,6 +106,31 @@ class HostedModel:
                 code="unreadable",
             ) from None
 
+    @cached_property
+    def writes_chats(self) -> bool:
+        """Whether messages can be written as text: by the tokenizer's chat template, else by the server's, as llama.cpp's
+        does."""
+        if self.template is not None:
+            return bool(getattr(self.template, "chat_template", None))
+        try:
+            return bool(self.server.get("/props", optional=True).get("chat_template"))
+        except ServerError as error:
+            if error.code == "unknown":
+                return False
+            raise
+
+    def ask_template(self, messages: list[dict[str, object]]) -> str:
+        """Messages as the server's chat template writes them."""
+        text = self.server.post("/apply-template", {"messages": messages}).get("prompt")
+        if not isinstance(text, str):
+            raise ServerError(
+                f"{self.url} replied without the prompt that its chat template makes; give the tokenizer: "
+                "HostedModel(url, tokenizer='FOLDER')",
+                argument="tokenizer",
+                code="unsupported",
+            )
+        return text
+
     @property
     def title(self) -> str:
         return f"{self.served} at {self.url}"
@@ -113,6 +143,7 @@ class Bill:
 
     model: HostedModel
     prompts: int = 0
+    requests: int = 0
     tokens: int = 0
     uncounted: int = 0  # replies without a count, which were estimated
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
@@ -143,12 +174,13 @@ class Bill:
             code="too-many",
         )
 
-    def add(self, reply: dict[str, Any], characters: int) -> None:
+    def add(self, reply: dict[str, Any], characters: int, requests: int = 1) -> None:
         usage = reply.get("usage")
         counts = [usage.get(k) for k in ("prompt_tokens", "completion_tokens")] if isinstance(usage, dict) else []
         known = bool(counts) and isinstance(counts[0], int) and all(c >= 0 for c in counts if isinstance(c, int))
         with self._lock:
             self.prompts += 1
+            self.requests += requests
             self.uncounted += not known
             self.tokens += sum(c for c in counts if isinstance(c, int)) if known else -(-characters // CHARACTERS_PER_TOKEN)
 
@@ -159,14 +191,15 @@ class Bill:
     def words(self) -> str:
         cost = self.cost(self.tokens)
         guessed = f", {self.uncounted} of them estimated from their length" if self.uncounted else ""
-        return f"{self.prompts:,} requests, {self.tokens:,} tokens{guessed}{f', {cost}' if cost else ''}"
+        return f"{self.requests:,} requests, {self.tokens:,} tokens{guessed}{f', {cost}' if cost else ''}"
 
 
 def first_choice(reply: dict[str, Any], hosted: HostedModel) -> dict[str, Any]:
     choices = reply.get("choices")
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
         raise ServerError(
-            f"{hosted.title} replied without choices; see that its URL is that of an OpenAI-compatible API",
+            f"{hosted.title} replied without choices; see that its URL is that of an OpenAI-compatible API (it usually "
+            "ends in /v1)",
             argument="model",
             code="unsupported",
         )
@@ -177,3 +210,33 @@ def reply_text(choice: object) -> object:
     """What a choice of a chat says."""
     message = choice.get("message") if isinstance(choice, dict) else None
     return message.get("content") if isinstance(message, dict) else None
+
+
+def check_match(match: object) -> None:
+    if not callable(match) and not (isinstance(match, str) and match in MATCHES):
+        raise InvalidInput(
+            f"match is {shown(match)}; write 'contains', 'equal', or give a function of (reply, answer)",
+            argument="match",
+            code="unknown",
+        )
+
+
+def says(reply: str, answer: str, match: Match) -> bool:
+    """Whether a reply says the answer.
+
+    >>> says("Anna lives in Rome.", "rome", "contains"), says("Romeo!", "Rome", "contains"), says(" ROME. ", "Rome", "equal")
+    (True, False, True)
+    """
+    if isinstance(match, str):
+        mine, theirs = _words(answer), _words(reply)
+        return mine == theirs if match == "equal" else f" {mine} " in f" {theirs} "
+    found = match(reply, answer)
+    if found not in (True, False):
+        raise BadPayoff(f"match returned {shown(found)} for {reply!r:.40}; return True or False", argument="match", code="type")
+    return bool(found)
+
+
+def _words(text: str) -> str:
+    """Words in lower case with one space between them; a text of signs only stays as it is."""
+    plain = unicodedata.normalize("NFKC", text).casefold()
+    return _NOT_WORDS.sub(" ", plain).strip() or " ".join(plain.split())

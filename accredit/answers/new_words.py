@@ -1,13 +1,16 @@
-"""What a sentence says beyond the question: its new words, and the names that question and sentence share.
+"""What a sentence says beyond the question: its new words, the names that question and sentence share, and which of its words
+passages say.
 
 "The capital of France is Paris." answers "What is the capital of France?" by one word, Paris. The others would be likely after
-any passages, or unlikely only because the model would put it in another way; neither tells where the sentence comes from.
+any passages, or unlikely only because the model would put it in another way; neither tells where the sentence comes from. A
+word that denies is new, too: "Paris is not specified" says something that no passage about Paris says.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 WORD = re.compile(r"\w+(?:[’'\-]\w+)*")
 BEGINS = re.compile(r"(?:^|[.!?:]\s+)[^\w\s]*\Z")  # what stands before the first word of a sentence
@@ -22,6 +25,18 @@ GRAMMAR = """
     el los las una unos y es son por para con su sus que no se al lo
 """
 LITTLE = frozenset(GRAMMAR.split())  # in the languages that most answers are written in; of others every word counts
+DENIALS = """
+    no not never none nobody nothing neither nor cannot unknown unclear unspecified undisclosed unable
+    nicht nichts kein keine keinen keinem keiner keines nie niemals niemand unbekannt unklar
+    pas jamais aucun aucune rien nunca nadie ninguno ninguna
+"""
+DENY = frozenset(DENIALS.split())
+NUMBERS = {
+    word: str(number)
+    for words in ("zero one two three four five six seven eight nine ten eleven twelve", "null eins zwei drei vier fünf sechs "
+    "sieben acht neun zehn elf zwölf")
+    for number, word in enumerate(words.split())
+}  # fmt: skip
 
 
 def new_words(text: str, asked: str) -> list[tuple[int, int]]:
@@ -32,11 +47,35 @@ def new_words(text: str, asked: str) -> list[tuple[int, int]]:
     >>> [text[a:b] for text in ["The dog of Anna is called Rex."] for a, b in new_words(text, "What is Anna's dog called?")]
     ['Rex']
     """
-    said = {key for word in WORD.findall(asked) for key in (_plain(word), _plain(word)[:STEM])}
     every = [(found.start(), found.end(), found.group()) for found in WORD.finditer(text)]
-    content = [each for each in every if each[2].lower() not in LITTLE]
+    content = [each for each in every if _has_content(each[2])]
+    said = _keys(asked)
     new = [each for each in content if _key(each[2]) not in said]
     return [(start, stop) for start, stop, _ in new or content or every]
+
+
+def telling(text: str, places: Sequence[tuple[int, int]]) -> list[bool]:
+    """For each of some words of a text whether it is a name (no first word of a sentence), a number or denies; all of them,
+    where none is. Others may be unlikely only because the model would put it in another way.
+
+    >>> text = "Weighed was the parcel from Lund, at 46 pounds."
+    >>> telling(text, new_words(text, "How heavy is the parcel from Lund?"))  # Weighed, 46, pounds
+    [False, True, False]
+    """
+    found = [
+        _has_digit(word) or denies(word) or (word[0].isupper() and not BEGINS.search(text, 0, start))
+        for start, word in ((start, text[start:stop]) for start, stop in places)
+    ]
+    return found if any(found) else [True] * len(places)
+
+
+def is_said_by(text: str, asked: str) -> bool:
+    """Whether a question says every content word of a text.
+
+    >>> is_said_by("It is Paris.", "Is it Paris?"), is_said_by("It isn't Paris.", "Is it Paris?")
+    (True, False)
+    """
+    return {_key(word) for word in WORD.findall(text) if _has_content(word)} <= _keys(asked)
 
 
 def shared_names(text: str, asked: str) -> frozenset[str]:
@@ -90,16 +129,118 @@ def says_together(texts: Sequence[str], names: frozenset[str], linking: frozense
     return not left and names <= set().union(*words)
 
 
+def denies(text: str) -> bool:
+    """Whether a text has a word that denies.
+
+    >>> denies("The mayor isn't named."), denies("Nobody knows."), denies("Room No. 5")
+    (True, True, False)
+    """
+    return any(
+        word.lower() in DENY or word.lower().endswith(("n't", "n’t"))
+        for word in WORD.findall(re.sub(r"\bNo\.? (?=\d)", "", text))
+    )
+
+
+def words_said(words: Sequence[str], sentence: str, texts: Sequence[str], names: frozenset[str]) -> list[bool]:
+    """For each new word of a sentence whether texts say it: a word that denies in a sentence that denies and holds the names,
+    another anywhere. None is said where they say the same sentence with a word that denies.
+
+    >>> drusk = frozenset({"drusk"})
+    >>> words_said(["Pellworth"], "The mayor of Drusk is Pellworth.", ["Pellworth runs Drusk."], drusk)
+    [True]
+    >>> texts = ["Pellworth was named mayor of Drusk. It did not rain."]
+    >>> words_said(["not", "named"], "The mayor of Drusk is not named.", texts, drusk)
+    [False, True]
+    >>> words_said(["Pellworth"], "Pellworth runs Drusk.", ["Pellworth never runs Drusk."], drusk)
+    [False]
+    """
+    keys = set().union(*map(_keys, texts))
+    denials = [_keys(part) for text in texts for part in _sentences(text) if denies(part)]
+    content = {_key(word) for word in WORD.findall(sentence) if _has_content(word)}
+    if not denies(sentence) and any(content <= denial for denial in denials):
+        return [False] * len(words)
+    is_denied = any(names <= denial for denial in denials)
+    keys |= {key.rstrip("s") for key in keys}
+    return [is_denied if denies(word) else bool({_key(word), _key(word).rstrip("s")} & keys) for word in words]
+
+
+def share_said(
+    words: Sequence[str], costs: Sequence[float], sentence: str, texts: Sequence[str], names: frozenset[str]
+) -> float:
+    """The share of what the new words of a sentence cost that falls on words which texts say; each counts alike where none
+    costs anything.
+
+    >>> share_said(["Pellworth", "happily"], [6.0, 2.0], "Pellworth happily runs it.", ["Pellworth runs it."], frozenset())
+    0.75
+    """
+    weights = [max(cost, 0.0) for cost in costs]
+    weights = weights if any(weights) else [1.0] * len(words)
+    said = words_said(words, sentence, texts, names)
+    return sum(weight for weight, is_said in zip(weights, said, strict=True) if is_said) / sum(weights)
+
+
+def unsaid(sentence: str, asked: str, groups: Iterable[Sequence[str]], names: frozenset[str]) -> str:
+    """The first new number or denial of a sentence that none of some groups of texts says; empty if there is none.
+
+    >>> unsaid("It has 62 rooms.", "How many rooms has it?", [["It has 61 rooms."], ["Rooms: 62."]], frozenset())
+    ''
+    >>> unsaid("It has 62 rooms.", "How many rooms has it?", [["It has 61 rooms."]], frozenset())
+    '62'
+    """
+    hard = [word for a, b in new_words(sentence, asked) if _has_digit(word := sentence[a:b]) or denies(word)]
+    said = [words_said(hard, sentence, texts, names) for texts in groups]
+    return next((word for i, word in enumerate(hard) if not any(each[i] for each in said)), "")
+
+
+def exchanges(sentence: str, asked: str) -> list[tuple[tuple[int, int], tuple[int, int]]]:
+    """Pairs of new names, or numbers, of a sentence that could stand in each other's place: neighbours with other words than
+    "and" between them.
+
+    >>> text = "Anna Berg taught Boris Lund to swim."
+    >>> [(text[a:b], text[c:d]) for (a, b), (c, d) in exchanges(text, "Who taught whom to swim?")]
+    [('Anna Berg', 'Boris Lund')]
+    >>> exchanges("Anna, Boris and Clara sing.", "Who sings?")
+    []
+    """
+    runs: list[tuple[int, int]] = []
+    for start, stop in new_words(sentence, asked):
+        word = sentence[start:stop]
+        if not (word[0].isupper() or _has_digit(word)) or word.lower() in LITTLE or denies(word):
+            continue
+        if runs and not sentence[runs[-1][1] : start].strip(" .-:"):
+            runs[-1] = runs[-1][0], stop
+        else:
+            runs.append((start, stop))
+    between = [{word.lower() for word in WORD.findall(sentence[a[1] : b[0]])} for a, b in pairwise(runs)]
+    return [
+        pair for pair, words in zip(pairwise(runs), between, strict=True) if words - {"and", "or", "und", "oder", "et", "y"}
+    ]
+
+
+def _has_content(word: str) -> bool:
+    return word.lower() not in LITTLE or denies(word)
+
+
+def _sentences(text: str) -> list[str]:
+    return re.split(r"(?<=[.!?])\s+|\n", text)
+
+
 def _has_digit(word: str) -> bool:
     return any(letter.isdigit() for letter in word)
 
 
 def _plain(word: str) -> str:
-    """In lower case, without the ending of a genitive."""
-    return re.sub(r"[’']s?$", "", word.lower())
+    """In lower case, without the ending of a genitive; a number in digits."""
+    plain = re.sub(r"[’']s?$", "", word.lower())
+    return NUMBERS.get(plain, plain)
 
 
 def _key(word: str) -> str:
     """By what two words are the same: names and numbers letter by letter, others by their beginning."""
     named = word[0].isupper() or _has_digit(word)
-    return _plain(word) if named else _plain(word)[:STEM]
+    return "not" if denies(word) else _plain(word) if named else _plain(word)[:STEM]
+
+
+def _keys(text: str) -> set[str]:
+    """All that a word of a text may be found by."""
+    return {key for word in WORD.findall(text) for key in (_key(word), _plain(word), _plain(word)[:STEM])}

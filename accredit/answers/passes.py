@@ -20,9 +20,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from accredit.answers.kv_cache import Enough, PrefixCache, Room, States
 from accredit.answers.model import AnsweringModel
-from accredit.answers.prefixes import WORTH_KEEPING, PrefixNode, prefix_tree
+from accredit.answers.prefixes import WORTH_KEEPING, Enough, PrefixCache, PrefixNode, Room, States, prefix_tree
 from accredit.checks import optional_whole
 from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.core.rounding import nearly

@@ -12,6 +12,7 @@ from numbers import Integral
 from operator import index
 from typing import TypedDict
 
+from accredit.checks import check_text
 from accredit.core import BoolArray, distinct_names
 from accredit.errors import InvalidInput
 from accredit.models.encoded import check_words, sentence_spans, word_spans
@@ -420,10 +421,14 @@ def _from_context(context: object, query: str | None, template: str, separator: 
             f"context is {context!r:.60}; give a list of passages, as in context=['…', '…']", argument="context", code="type"
         )
     passages = [str(p) if isinstance(p, str) else p for p in context]
-    if not passages or not all(isinstance(p, str) and p.strip() for p in passages):
-        raise InvalidInput(
-            f"context is {passages!r:.60}; give at least one passage, none of them empty", argument="context", code="empty"
-        )
+    if not passages:
+        raise InvalidInput("context is empty; give at least one passage", argument="context", code="empty")
+    for i, each in enumerate(passages):
+        if not isinstance(each, str) or not each.strip():
+            raise InvalidInput(
+                f"context[{i}] is {each!r:.60}; leave out passages without words", argument="context", code="empty"
+            )
+        check_text(each, "context")
     if not isinstance(query, str) or not query.strip():
         raise InvalidInput(
             f"query is {query!r:.60}; give the question that goes with the context", argument="query", code="type"

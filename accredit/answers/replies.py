@@ -18,8 +18,7 @@ import numpy as np
 from scipy import special
 
 from accredit import defaults
-from accredit.answers.hosted_model import CHARACTERS_PER_TOKEN, Bill, HostedModel, reply_text
-from accredit.answers.matching import says
+from accredit.answers.hosted_model import CHARACTERS_PER_TOKEN, Bill, HostedModel, reply_text, says
 from accredit.answers.prompt import WHOLE, Parts, Prompt
 from accredit.answers.said import SCORE, Currency
 from accredit.answers.server import ServerError
@@ -111,10 +110,6 @@ class SampledPays:
         return 4 * self.hosted.concurrency
 
     @property
-    def concurrency(self) -> int:
-        return self.hosted.concurrency
-
-    @property
     def tokens_per_payoff(self) -> int:
         """Tokens of one payoff, at most: the prompt, read once or for every reply, and all replies at their longest."""
         read = -(-sum(len(content) for content in self.parts.prompt.contents) // CHARACTERS_PER_TOKEN)
@@ -168,7 +163,8 @@ class SampledPays:
             "answer": self.answer,
             "answer from": self.source.as_plain(),
             "rather than": None,
-            "reading": f"{self.samples} replies per prompt, up to {self.concurrency} requests at a time; {self.bill.words}",
+            "reading": f"{self.samples} replies per prompt, up to {self.hosted.concurrency} requests at a time; "
+            f"{self.bill.words}",
             "notes": [*self.notes, *self._on_replies()],
         }
 

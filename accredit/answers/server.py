@@ -29,7 +29,6 @@ LONGEST_REPLY = 10.0  # times the seconds of silence that are allowed: a reply t
 LONGEST_WAIT = 120.0  # seconds that a server may ask to wait before its request is sent again
 FIRST_WAIT, WAIT_FACTOR = 0.5, 2.0  # seconds before the first repetition, and by how much each further one is longer
 PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})  # replies after which the same request may succeed
-MISSING = frozenset({404, 405, 501})  # replies of a server that does not have what is asked for
 SAID_LENGTH = 200  # characters of a server's own words in a message
 ADVICE = {
     400: "the server does not take this request",
@@ -76,16 +75,29 @@ class Server:
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
     _not_before: float = 0.0  # the clock at which the next request may go
     _ended: ServerError | None = None
+    _stopped: threading.Event = field(default_factory=threading.Event, repr=False)
+    _open: set[http.client.HTTPConnection] = field(default_factory=set, repr=False)
+
+    def begin(self) -> None:
+        """Ask again after a failure, or after `stop`: what was wrong may have been put right."""
+        self._ended = None
+        self._stopped.clear()
+
+    def stop(self) -> None:
+        """End what is under way in other threads, whether it waits for a reply or for its turn."""
+        self._stopped.set()
+        for connection in [*self._open]:
+            _hang_up(connection)
 
     def post(self, path: str, body: dict[str, object], *, optional: bool = False) -> dict[str, Any]:
         """The reply to a request, which is sent again while its failures may pass. A path that begins with a slash stands
         beside the API, not in it; where it is `optional`, a server that does not have it is asked other things afterwards."""
         return self._ask("POST", path, json.dumps(body).encode(), optional)
 
-    def get(self, path: str) -> dict[str, Any]:
-        return self._ask("GET", path, None)
+    def get(self, path: str, *, optional: bool = False) -> dict[str, Any]:
+        return self._ask("GET", path, None, optional)
 
-    def _ask(self, verb: str, path: str, body: bytes | None, optional: bool = False) -> dict[str, Any]:
+    def _ask(self, verb: str, path: str, body: bytes | None, optional: bool) -> dict[str, Any]:
         place = f"{self.url.removesuffix('/v1')}{path}" if path.startswith("/") else f"{self.url}/{path}"
         failure = Passing("was not asked")
         for attempt in range(self.retries + 1):
@@ -109,15 +121,18 @@ class Server:
             if self.per_minute is not None:
                 self._not_before = turn + 60.0 / self.per_minute
             self.sent += 1
-        if turn > now:
-            time.sleep(turn - now)
+        self._wait(turn - now)
+
+    def _wait(self, seconds: float) -> None:
+        if self._stopped.wait(max(seconds, 0.0)):
+            raise ServerError(f"{self.url} is not asked any more: the run was stopped", code="unavailable")
 
     def _pause(self, place: str, failure: Passing, attempt: int) -> None:
         """Wait as long as the server asks, else longer each time; other threads wait, too, where the server has asked for
         it."""
         self.repeated += 1
         if failure.wait is None:
-            time.sleep(FIRST_WAIT * WAIT_FACTOR**attempt * (1 + random.random()) / 2)
+            self._wait(FIRST_WAIT * WAIT_FACTOR**attempt * (1 + random.random()) / 2)
             return
         if failure.wait > LONGEST_WAIT:
             raise self._end(
@@ -138,6 +153,7 @@ class Server:
         late = threading.Event()
         watch = threading.Timer(LONGEST_REPLY * self.timeout, _hang_up, (connection, late))
         watch.daemon = True
+        self._open.add(connection)
         try:
             connection.connect()
             watch.start()
@@ -156,6 +172,7 @@ class Server:
             return self._too_slow() if late.is_set() else Passing(f"cannot be reached: {error.strerror or error}")
         finally:
             watch.cancel()
+            self._open.discard(connection)
             connection.close()
         if late.is_set():
             return self._too_slow()
@@ -171,25 +188,27 @@ class Server:
         if status in PASSING:
             wait = _seconds(reply.getheader("Retry-After"))
             return Passing(f"replied {status} {reply.reason}{self._words(said)}", wait)
+        try:
+            found = json.loads(said) if status == 200 else None
+        except (ValueError, RecursionError):
+            found = None
+        if isinstance(found, dict):
+            return found
+        if optional:  # a refusal, the page of a proxy: it does not have this, whatever it says
+            raise ServerError(f"{place} replied {status}, and not what was asked for", code="unknown")
         if 300 <= status < 400:
             raise self._end(
                 f"{place} points to another address, which is not followed, so that no key goes there; give the URL at which "
                 "the server itself answers",
                 "unavailable",
             )
-        if status != 200:
-            advice = ADVICE.get(status, "see what the server says").format(variable=self.key_variable)
-            error = ServerError(f"{place} replied {status} {reply.reason}{self._words(said)}; {advice}", code=_code(status))
-            if status not in (400, 422) and not (optional and status in MISSING):  # another request may be fine
-                self._ended = error
-            raise error
-        try:
-            found = json.loads(said)
-        except (ValueError, RecursionError):
-            return Passing("replied with something that is not JSON")
-        if not isinstance(found, dict):
-            return Passing("replied with JSON that is not an object")
-        return found
+        if status == 200:
+            return Passing("replied with something that is not a JSON object")
+        advice = ADVICE.get(status, "see what the server says").format(variable=self.key_variable)
+        error = ServerError(f"{place} replied {status} {reply.reason}{self._words(said)}; {advice}", code=_code(status))
+        if status not in (400, 422):  # another request may be fine
+            self._ended = error
+        raise error
 
     def _key(self) -> str:
         key = os.environ.get(self.key_variable, "").strip()
@@ -231,15 +250,16 @@ def _code(status: int) -> Code:
     """The kind of a refusal: "unsupported" is that of this request, and another form of it may be taken."""
     if status in (401, 403):
         return "missing"
-    if status in MISSING:
+    if status in (404, 405, 501):
         return "unknown"
     return "unsupported" if status in (400, 422) else "too-many" if status == 413 else "unavailable"
 
 
-def _hang_up(connection: http.client.HTTPConnection, late: threading.Event) -> None:
-    """End a reply that takes too long, whatever it is doing."""
-    late.set()
-    with suppress(OSError):
+def _hang_up(connection: http.client.HTTPConnection, late: threading.Event | None = None) -> None:
+    """End a reply, whatever it is doing; `late` says that it took too long."""
+    if late is not None:
+        late.set()
+    with suppress(OSError, AttributeError):  # it may not be connected yet
         connection.sock.shutdown(socket.SHUT_RDWR)
 
 

@@ -9,8 +9,13 @@ Three surprises decide: m without any passage, w with all of them, and d, the le
 cited for it (m, if none may): it holds the names that sentence and question share, and its passages hang together
 (`says_together`). Supported: d and w are small and m is not. From memory: m is small. Unsupported: all are large. A passage
 that says it of somebody else makes it likely, too, but neither names whom the question is about nor anything that a passage
-about them names. A logistic regression on their logarithms, fitted to planted prompts, says how
-likely each origin is, and how unlike the others of its origin a sentence is: the *nonconformity* −log p(origin).
+about them names. Beside what the model reads stands what anybody can: h, the share of m's surprise, word by word, that falls on
+words which a group that may be cited says (`words_said`); a denial is said by a sentence that denies. A logistic regression on
+the logarithms and h, fitted to planted prompts, says how likely each origin is, and how unlike the others of its origin a
+sentence is: the *nonconformity* −log p(origin).
+
+Some sentences get no verdict whatever the numbers are (`Surprise.bars`): those that say nothing which the question does not
+say; those that are as likely with two of their names exchanged; lists whose entries stand in passages that share no name.
 
 Split conformal prediction with one calibration set per origin (Vovk, 2012), from planted prompts that were not fitted to,
 turns nonconformities into p-values: of sentences of one origin, drawn like those of the calibration, at most a share ε has
@@ -36,14 +41,14 @@ from accredit.checks.json_data import Facts, damaged, fields_of, plain, plain_ma
 from accredit.core import FloatArray
 from accredit.errors import InvalidInput
 
-FEATURES = 4  # a constant and three surprises
+FEATURES = 5  # a constant, three surprises, and the share that the words of passages account for
 EVERY = 3  # of so many planted sentences one is fitted to
 LEAST = 20  # scored sentences of one book and origin that make a calibration set of their own; smaller ones are put together
 SUFFICES = 0.85  # share of the surprise that passages alone must take away to be cited; chosen on the calibration prompts
 PENALTY = 0.01  # on the squares of the weights
 ERROR = 0.1  # share of wrong verdicts that is allowed, for each origin
 Passages = frozenset[int]
-FORMAT = 3  # of the JSON
+FORMAT = 4  # of the JSON
 CALIBRATED = Path(__file__).with_name("calibration.json")
 
 
@@ -78,6 +83,8 @@ class Surprise:
     whole: float
     alone: Mapping[Passages, float] = field(default_factory=dict)
     named: frozenset[Passages] | None = None  # groups of `alone` that may be cited; None: all of them
+    held: Mapping[Passages, float] | None = None  # share of `memory` on words that each group says; None: all of it
+    bars: Mapping[Origin, str] = field(default_factory=dict)  # verdicts that must not be given, and why
 
     @property
     def least(self) -> float:
@@ -93,6 +100,11 @@ class Surprise:
     def least_named(self) -> float:
         """The least surprise with passages that may be cited; without any passage, where none may be."""
         return min(self.sources.values(), default=self.memory if self.alone else self.whole)
+
+    @property
+    def most_held(self) -> float:
+        """The largest share of the surprise on words that passages say which may be cited."""
+        return 1.0 if self.held is None else max((self.held[group] for group in self.sources), default=0.0)
 
     def support(self) -> tuple[Passages, ...]:
         """The smallest groups of passages each of which alone takes away most of the surprise, as far as any that may be
@@ -115,8 +127,8 @@ class Surprise:
 
     @property
     def features(self) -> FloatArray:
-        """What the regression reads: a constant, and the logarithms of 1 + m, 1 + w and 1 + d; (4,)."""
-        return np.concatenate([[1.0], np.log1p([self.memory, self.whole, self.least_named])])
+        """What the regression reads: a constant, the logarithms of 1 + m, 1 + w and 1 + d, and h; (5,)."""
+        return np.concatenate([[1.0], np.log1p([self.memory, self.whole, self.least_named]), [self.most_held]])
 
 
 @dataclass(frozen=True)
@@ -133,7 +145,7 @@ class Calibration:
     """Weights of the regression, and nonconformities of planted sentences of each origin, as one model read them."""
 
     model: str  # the name of the model
-    weights: FloatArray  # (4, 3) features × origins, in the order of `Origin.known`
+    weights: FloatArray  # (5, 3) features × origins, in the order of `Origin.known`
     scores: Mapping[Origin, Sequence[Sequence[float]]]  # one set per book, or of small books together; in rising order
     fingerprint: str = ""  # of the model's weights; empty: not known
     facts: Facts = field(default_factory=dict)  # what was run, and how it did on other planted prompts
@@ -191,9 +203,9 @@ class Calibration:
         return {origin: self.p_value(seen, origin) for origin in Origin.known()}
 
     def judge(self, seen: Surprise, error: float = ERROR) -> Origin:
-        """The only origin that is not refused at this error rate; "cannot tell" if two or none are left."""
+        """The only origin that is not refused at this error rate; "cannot tell" if two or none are left, or if it is barred."""
         left = [origin for origin, p in self.p_values(seen).items() if p > error]
-        return left[0] if len(left) == 1 else Origin.UNTOLD
+        return left[0] if len(left) == 1 and left[0] not in seen.bars else Origin.UNTOLD
 
     def check_error(self, error: float) -> float:
         """An error rate that there are enough planted sentences for."""
@@ -243,7 +255,7 @@ def _sets(books: list[list[float]]) -> list[list[float]]:
 
 
 def _fit(planted: Sequence[Scored]) -> FloatArray:
-    """Multinomial logistic regression, every origin counted alike, with a small penalty: (4, 3)."""
+    """Multinomial logistic regression, every origin counted alike, with a small penalty: (5, 3)."""
     from scipy.optimize import minimize
 
     origins = np.array([Origin.known().index(one.origin) for one in planted])

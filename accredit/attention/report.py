@@ -133,12 +133,12 @@ class FlowReport:
     def _where(self) -> str:
         share = self.cut[self.binding_layer] / max(self.cut.sum(), 1e-300)
         if self.binding_layer == 0:
-            place = "at the edges to the sink"
+            place = "where it reaches the input"
         elif self.binding_layer == self.layers + 1:
-            place = "at the edges from the source"
+            place = "where it leaves the output"
         else:
             place = f"in layer {self.binding_layer}"
-        return f"the minimum cut binds {place} ({share:.0%} of its capacity)."
+        return f"the narrowest place is {place} ({share:.0%} of the minimum cut)."
 
     def __str__(self) -> str:
         rows = [self.summary, ""]

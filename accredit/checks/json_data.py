@@ -272,7 +272,7 @@ def cell(text: str) -> str:
     return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
 
 
-NO_EXPONENT = 1e5  # numbers below are written without one
+NO_EXPONENT = 1e7  # numbers below are written without one
 
 
 def round_off(number: float, digits: int = 4) -> str:

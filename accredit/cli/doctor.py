@@ -14,6 +14,7 @@ from accredit.cli.command import Command
 from accredit.core.plugins import Addition
 from accredit.core.version import __version__
 from accredit.models.precision import PrecisionTrial, try_precision
+from accredit.views.terminal.screen import fold
 
 EXTRAS = {  # extra -> (packages, what does not work without them)
     "core": (("numpy", "scipy", "click", "jinja2", "threadpoolctl"), "everything"),
@@ -62,7 +63,7 @@ def doctor(as_json: bool) -> None:
     click.echo(f"accredit {__version__}, Python {platform.python_version()} on {sys.platform} {platform.machine()}\n")
     for extra, packages in found.items():
         listed = ", ".join(f"{package} {seen or 'missing'}" for package, seen in packages.items())
-        click.echo(f"{MARKS[all(packages.values())]} {extra:8} {listed}")
+        click.echo("\n".join(fold(f"{MARKS[all(packages.values())]} {extra:8} {listed}", after=" " * 11)))
     if trial := _bfloat16(found):
         click.echo(f"{MARKS[trial.works]} {'CPU':8} {trial}")
     for one in _additions():

@@ -212,7 +212,7 @@ def _commodities(
         )
     many = multi_commodity(graph, list(zip(sources, sinks, strict=True)))
     each = ", ".join(f"{a} → {b} {round_off(x)}" for a, b, x in zip(sources, sinks, many.values, strict=True))
-    said = f"Maximum sum of flows {round_off(many.value)} ({each}); gap {round_off(many.gap, 1)}"
+    said = f"Maximum sum of flows {round_off(many.value)} ({each}); gap {round_off(many.gap, 1)}."
     edges = many.edges.sum(axis=0).tolist()
     if html_file:
         named = [edge_name(graph, e) for e in range(len(edges))]

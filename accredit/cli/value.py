@@ -250,7 +250,7 @@ def value(
         labels = None if read.groups else read.whole.labels if folds else read.labels
         with progress("judging labels", 1.0) as bar:
             report = labels_part(read, only, seed, bar.update)
-        rows = read_frame(file, codes=target), read.whole.names
+        rows = (read_frame(file, codes=target), read.whole.names) if out else None
         report = replace(report, unanswered=say(report.unanswered), notes=tuple(map(say, report.notes)))
         if report.labels is not None:
             report = replace(report, labels=replace(report.labels, notes=tuple(map(say, report.labels.notes))))

@@ -25,6 +25,7 @@ from accredit.explanation.requests import Settings
 from accredit.explanation.result import Said, Token
 from accredit.explanation.subject import Dealt, Memo
 from accredit.games import cached
+from accredit.games.batches import report
 from accredit.games.wrappers import Cached
 from accredit.models.encoded import sentence_spans, visible, word_spans
 from accredit.models.partition import with_special
@@ -324,21 +325,37 @@ class _Tokens:
 def _keep(game: AnswerGame, journal: Journal | None) -> None:
     """Keep what is paid in the journal, also where the run ends in an error or is stopped; ask a server for several prompts at
     once."""
-    at_once = getattr(game.pays, "concurrency", None)
-    if journal is None and at_once is None:
+    hosted = getattr(game.pays, "hosted", None)
+    at_once = None if hosted is None else hosted.concurrency
+    if journal is None and hosted is None:
         return
     from accredit.store import Quarantined, durable
     from accredit.store.executors import Serial, Threads
 
     tokens = _Tokens(game.pays, game.width, patient=at_once is None)
     crew = Serial(game.pays.rows) if at_once is None else Threads(at_once)
-    kept = durable(tokens, journal, crew, retries=0 if at_once else 2)
+    told = 0
+
+    def tell(done: int) -> None:
+        """Say from this thread what others have done."""
+        nonlocal told
+        told, more = done, done - told
+        report(more)
+
+    kept = durable(tokens, journal, crew, retries=0 if at_once else 2, watch=tell if at_once else None)
 
     def evaluate(coalitions: BoolArray) -> FloatArray:
         tokens.begin()
+        if hosted is not None:
+            hosted.server.begin()
         try:
             with kept:
-                return kept.payoff(coalitions)
+                try:
+                    return kept.payoff(coalitions)
+                except BaseException as error:
+                    if hosted is not None and not isinstance(error, Exception):  # interrupted: nobody waits for replies
+                        hosted.server.stop()
+                    raise
         except BaseException as error:
             if tokens.paid:  # also what arrived after the failure; this asks for nothing and writes it down
                 bits = np.frombuffer(b"".join(tokens.paid), dtype=np.uint8).reshape(len(tokens.paid), -1)

@@ -14,7 +14,7 @@ from accredit.core import Attribution, Attributions, Claim, FloatArray, Holds, P
 from accredit.errors import MissingExtra
 from accredit.explanation.answers import AnswerSubject
 from accredit.explanation.flows import beside_uniform, flow_options, solve_flow, uniform_flow
-from accredit.explanation.forecast import LONGEST_SECONDS, PRODUCTS_PER_LAYER, foretell, product_seconds
+from accredit.explanation.forecast import LONGEST_SECONDS, PRODUCTS_PER_LAYER, announce, product_seconds
 from accredit.explanation.graph import AttentionGraph, graph_of, uniform_of
 from accredit.explanation.subject import Subject
 from accredit.flow.solver import simple_max_flow
@@ -28,7 +28,7 @@ SCORE_CLAIMS = (
     Claim("null player", Holds.NO, "a token that never changes the output may still be attended to"),
     Claim("linearity", Holds.NO, "scores for a sum of payoffs are not the sum of their scores"),
 )
-FORETOLD = 256  # tokens from which a flow takes long enough to be announced
+ANNOUNCED = 256  # tokens from which a flow takes long enough to be announced
 FLOWS = 1_000_000  # (targets × tokens²) up to which every sentence and token of an answer gets a flow of its own
 
 
@@ -93,7 +93,7 @@ def least_squares_flow(subject: Explained, tensor: str) -> Attribution | Attribu
 
 def _credit(subject: Explained, tensor: str, rule: FlowRule) -> Attribution | Attributions:
     graph = graph_of(subject, tensor)
-    _foretell_flow(subject, graph, rule)
+    _announce_flow(subject, graph, rule)
 
     def one(outputs: list[int]) -> Attribution:
         credit = flow_credit(solve_flow(subject, tensor, rule, outputs), groups=graph.groups)
@@ -105,7 +105,7 @@ def _credit(subject: Explained, tensor: str, rule: FlowRule) -> Attribution | At
 def shapley_flow(subject: Explained, tensor: str) -> Attribution | Attributions:
     """The Shapley value of the game in which coalitions of tokens re-route the flow."""
     graph = graph_of(subject, tensor)
-    _foretell_flow(subject, graph, "barrier")
+    _announce_flow(subject, graph, "barrier")
     settings = flow_options(tensor) | {"groups": graph.groups, "seed": subject.seed}
     credit = joint_flow(graph.attention, outputs=graph.outputs, rule="shapley", **settings)
     return _tell(_against_the_mask(subject, graph, credit, "barrier", graph.outputs), graph)
@@ -122,14 +122,14 @@ def _against_the_mask(
     return beside_uniform(credit, np.array([players[name] for name in credit.players]), error)
 
 
-def _foretell_flow(subject: Explained, graph: AttentionGraph, rule: FlowRule) -> None:
+def _announce_flow(subject: Explained, graph: AttentionGraph, rule: FlowRule) -> None:
     """Say what the flow of an answer, and that of its mask, will take; refuse what takes too long."""
     tokens = len(graph.owner)
-    if not isinstance(subject, AnswerSubject) or tokens < FORETOLD:
+    if not isinstance(subject, AnswerSubject) or tokens < ANNOUNCED:
         return
     layers = len(graph.attention.carried) if isinstance(graph.attention, AttentionStack) else len(graph.attention)
     steps = {"barrier": 1, "l2": 2}.get(rule, 2) * PRODUCTS_PER_LAYER
-    foretell(
+    announce(
         f"flow through {layers} layers of {tokens:,} tokens",
         (1 + graph.causal) * layers * steps * product_seconds(tokens),
         LONGEST_SECONDS,

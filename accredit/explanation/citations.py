@@ -13,12 +13,25 @@ import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from itertools import combinations
+from itertools import combinations, compress
 from typing import Any
 
 import numpy as np
 
-from accredit.answers.new_words import WORD, holds, linking_words, new_words, says_together, shared_names
+from accredit.answers.new_words import (
+    WORD,
+    exchanges,
+    holds,
+    is_said_by,
+    linking_words,
+    new_words,
+    says_together,
+    share_said,
+    shared_names,
+    telling,
+    unsaid,
+    words_said,
+)
 from accredit.answers.planted import BOOKS, Planted, planted_prompts
 from accredit.answers.prompt import paragraph_spans
 from accredit.answers.said import Answer
@@ -45,8 +58,10 @@ TEMPLATE_TOKENS = 40  # beside the passages, about
 BACKWARD = 4  # times as long as a pass, about, with the pass before it
 WORTH_SHARING = 1.0  # nats that all passages must add before shares of them mean anything
 BEGUN = re.compile(r"(?:^\W*\d+|(?:^|\s)(?:[A-Z]|Mr|Mrs|Ms|Dr|Prof|St|No|Nr|approx|vs|e\.g|i\.e|z\. ?B|bzw|ca))\.\s*$")
+BARE = "it says nothing that the question does not say"
+SCATTERED = "what it lists stands in passages that share no name"
 ITEM = re.compile(r"\W*\d+\.\s+(?=\S)")  # the number of an item of a list, which says nothing
-KIND, FORMAT = "citations", 2  # of the JSON
+KIND, FORMAT = "citations", 3  # of the JSON
 
 
 @dataclass(frozen=True)
@@ -87,6 +102,7 @@ class Citation:
     p_values: Mapping[str, float]  # of each origin
     passes: tuple[Pass, ...]  # with all passages, with none, then with some alone, then without what is cited
     quotes: tuple[Quote, ...] = ()  # what says it within the first group of the support, where that is a part of it
+    because: str = ""  # why there is no verdict, where that is not for the error rate
 
     @property
     def cited(self) -> tuple[int, ...]:
@@ -249,7 +265,8 @@ def _citation(data: Mapping[str, Any]) -> Citation:
     p_values = {str(Origin(name)): real_number(p, "p_values") for name, p in data["p_values"].items()}
     support = tuple(tuple(int(i) for i in group) for group in data["support"])
     quotes = tuple(Quote(int(one["passage"]), int(one["start"]), int(one["stop"])) for one in data["quotes"])
-    return Citation(int(data["start"]), int(data["stop"]), Origin(data["verdict"]), support, p_values, passes, quotes)
+    because = check_text(data["because"], "because")
+    return Citation(int(data["start"]), int(data["stop"]), Origin(data["verdict"]), support, p_values, passes, quotes, because)
 
 
 # The door
@@ -379,14 +396,18 @@ class Span:
     stop: int
     where: IntArray
     words: tuple[tuple[str, IntArray], ...]  # each new word, and the numbers of its tokens
+    telling: tuple[tuple[str, IntArray], ...]  # those whose surprise counts: names, numbers and denials, if there are any
     names: frozenset[str] | None  # those that the question has, too; None: any passages may be cited together
+    text: str = ""
+    is_whole: bool = False  # whether only all of it is paid, and none of its words
+    pairs: tuple[tuple[tuple[int, int], tuple[int, int]], ...] = ()  # of names that could be exchanged, by characters
 
 
 class _Passes:
     """Passes of the model over its answer, each made once; every one of them reads all sentences."""
 
     def __init__(self, subject: AnswerSubject, query: str, relevance: FloatArray | None = None) -> None:
-        self.subject, self.count, self.texts = subject, len(subject.players), _passages(subject)
+        self.subject, self.count, self.texts, self.query = subject, len(subject.players), _passages(subject), query
         self.linking = linking_words([*self.texts, query], query)
         self.relevance = relevance  # of each player for the whole answer, if that is known
         self.known: dict[Passages, FloatArray] = {}  # passages that were read -> (tokens,)
@@ -402,13 +423,43 @@ class _Passes:
     def over(self, group: Passages, span: Span) -> Pass:
         """What one pass says of a span."""
         said = self.known[group]
-        cost, word = max((-float(said[where].sum()), word) for word, where in span.words)
+        cost, word = max((-float(said[where].sum()), word) for word, where in span.telling)
         return Pass(tuple(sorted(group)), float(said[span.where].sum()), cost, word)
 
     def may_say(self, group: Passages, span: Span) -> bool:
         """Whether a group of passages may be cited for a span: it holds the names that question and span share, and its
         passages hang together."""
         return span.names is None or says_together([self.texts[i] for i in sorted(group)], span.names, self.linking)
+
+    def held(self, group: Passages, span: Span) -> float:
+        """The share of a span's surprise without passages that falls on words which a group of passages says."""
+        if span.is_whole:  # nobody says what each of its words costs
+            words = [span.text[a:b] for a, b in new_words(span.text, self.query)]
+            costs = [1.0] * len(words)
+        else:
+            words = [word for word, _ in span.words]
+            costs = [-float(self.known[frozenset()][where].sum()) for _, where in span.words]
+        return share_said(words, costs, span.text, [self.texts[i] for i in sorted(group)], span.names or frozenset())
+
+    def exchanged(self, group: Passages, span: Span) -> str:
+        """Two names of a span that a group of passages says no better where they stand than exchanged; empty if none are."""
+        if self.subject.kind != "answer":
+            return ""
+        from accredit.answers.scoring import ModelPays
+
+        pays, text = self.subject.game.pays, _text(self.subject)
+        here: BoolArray = np.array([[i in group for i in range(self.count)]])
+
+        def likely(said: str) -> float:
+            answer = pays.model.answer(said, self.subject.layout.ids)
+            return float(ModelPays(pays.model, pays.parts, [answer], pays.reader).log_probabilities(here).sum())
+
+        for (a, b), (c, d) in span.pairs:
+            first, second = text[a:b], text[c:d]
+            other = f"{text[:a]}{second}{text[b:c]}{first}{text[d : span.stop]}"
+            if likely(other) >= likely(text[: span.stop]):
+                return f"it is as likely with “{first}” and “{second}” exchanged"
+        return ""
 
     @property
     def everyone(self) -> Passages:
@@ -472,8 +523,34 @@ def measure(passes: _Passes, span: Span) -> Surprise:
     if seen.misses:
         more = _try(passes, span, passes.missed(span))
         named = None if seen.named is None or more.named is None else seen.named | more.named
-        seen = replace(seen, alone={**seen.alone, **more.alone}, named=named)
-    return seen
+        held = {**(seen.held or {}), **(more.held or {})}
+        seen = replace(seen, alone={**seen.alone, **more.alone}, named=named, held=held)
+    return replace(seen, bars=_bars(passes, span, seen))
+
+
+def _bars(passes: _Passes, span: Span, seen: Surprise) -> dict[Origin, str]:
+    """Verdicts that must not be given, whatever the surprises are."""
+    if span.names is None:
+        return {}
+    bars = bars_by_words(span.text, passes.query, passes.texts, seen)
+    if not bars and (support := seen.support()) and (why := passes.exchanged(support[0], span)):
+        bars = {Origin.PASSAGES: why}
+    return bars
+
+
+def bars_by_words(sentence: str, query: str, texts: Sequence[str], seen: Surprise) -> dict[Origin, str]:
+    """Those that follow from the words alone: of a sentence that says nothing, of one with a number or a denial that no
+    passages say which may be cited, and of one whose words passages say that no name holds together."""
+    if query and is_said_by(sentence, query):
+        return dict.fromkeys(Origin.known(), BARE)
+    names = shared_names(sentence, query)
+    words = [sentence[a:b] for a, b in new_words(sentence, query)]
+    if not names and seen.most_held < 1.0 and all(words_said(words, sentence, texts, names)):
+        return {Origin.NOWHERE: SCATTERED, Origin.PASSAGES: SCATTERED}
+    groups = [[texts[i] for i in sorted(group)] for group in seen.sources]
+    if missing := unsaid(sentence, query, groups, names):
+        return {Origin.PASSAGES: f"no passage that may be cited says “{missing}”"}
+    return {}
 
 
 def _try(passes: _Passes, span: Span, candidates: list[int]) -> Surprise:
@@ -482,12 +559,14 @@ def _try(passes: _Passes, span: Span, candidates: list[int]) -> Surprise:
     passes.read([passes.everyone, nobody, *groups])
     alone = {group: passes.over(group, span).surprise for group in groups}
     named = frozenset(group for group in groups if passes.may_say(group, span))
-    return Surprise(passes.over(nobody, span).surprise, passes.over(passes.everyone, span).surprise, alone, named)
+    held = {group: passes.held(group, span) for group in groups}
+    return Surprise(passes.over(nobody, span).surprise, passes.over(passes.everyone, span).surprise, alone, named, held)
 
 
 def _judge(passes: _Passes, span: Span, told: Calibration, error: float) -> Citation:
     seen = measure(passes, span)
-    verdict = told.judge(seen, error)
+    verdict, p_values = told.judge(seen, error), told.p_values(seen)
+    likeliest = max(p_values, key=lambda origin: p_values[origin])
     support = seen.support() if verdict is Origin.PASSAGES else ()
     groups = [passes.everyone, frozenset[int](), *(group for group in seen.alone if group != passes.everyone)]
     if support:
@@ -498,8 +577,9 @@ def _judge(passes: _Passes, span: Span, told: Calibration, error: float) -> Cita
         span.stop,
         verdict,
         tuple(tuple(sorted(group)) for group in support),
-        {str(origin): p for origin, p in told.p_values(seen).items()},
+        {str(origin): p for origin, p in p_values.items()},
         tuple(passes.over(group, span) for group in dict.fromkeys(groups)),
+        because=seen.bars.get(likeliest, "") if verdict is Origin.UNTOLD else "",
     )
 
 
@@ -528,7 +608,7 @@ def _with_quotes(found: Citations, subject: AnswerSubject, how: Mapping[str, Any
 
 def _narrow(ask: Callable[[list[str], str], _Passes], span: Span, texts: list[str]) -> tuple[list[str], int]:
     """The paragraphs, then the sentences of some texts that suffice to say a span, and the passes that this took."""
-    span, asked = replace(span, names=None), 0
+    span, asked = replace(span, names=None, pairs=()), 0
     for unit, cut in (("paragraphs", paragraph_spans), ("sentences", sentence_spans)):
         if sum(len(cut(text)) for text in texts) > len(texts):
             passes = ask(texts, unit)
@@ -573,7 +653,9 @@ def _spans(subject: AnswerSubject, query: str, asked: Sequence[str] | None) -> l
                 argument="spans",
                 code="unsupported",
             )
-        return [Span(0, len(_text(subject)), np.arange(count), (("", np.arange(count)),), frozenset())]
+        said = _text(subject)
+        everything = (("", np.arange(count)),)
+        return [Span(0, len(said), np.arange(count), everything, everything, frozenset(), said, is_whole=True)]
     found = map(answer.place, asked or ())
     places = _sentences(answer) if asked is None else [(each.start, each.stop, each.tokens) for each in found]
     if not places:
@@ -602,12 +684,23 @@ def _sentences(answer: Answer) -> list[tuple[int, int, IntArray]]:
 
 def _span(answer: Answer, query: str, start: int, stop: int, where: IntArray) -> Span:
     first, last = answer.edges.T
-    text, words = answer.text[start:stop], []
-    numbered = ITEM.match(text)
-    for a, b in new_words(text, query):
-        if numbered is None or a >= numbered.end():
-            words.append((text[a:b], np.flatnonzero((first < start + b) & (last > start + a))))
-    return Span(start, stop, where, tuple(words) or ((text.strip(), where),), shared_names(text, query))
+    text = answer.text[start:stop]
+    begins = ITEM.match(text)
+    places = [each for each in new_words(text, query) if begins is None or each[0] >= begins.end()]
+    words = [(text[a:b], np.flatnonzero((first < start + b) & (last > start + a))) for a, b in places]
+    words = words or [(text.strip(), where)]
+    tells = telling(text, places) if places else [True]
+    pairs = tuple(((start + a, start + b), (start + c, start + d)) for (a, b), (c, d) in exchanges(text, query))
+    return Span(
+        start,
+        stop,
+        where,
+        tuple(words),
+        tuple(compress(words, tells)),
+        shared_names(text, query),
+        text,
+        pairs=pairs,
+    )
 
 
 def _is_of(told: Calibration, subject: AnswerSubject) -> bool:
@@ -622,9 +715,9 @@ def _on_calibration(told: Calibration, subject: AnswerSubject) -> list[Note]:
     if _is_of(told, subject):
         return []
     said = (
-        f"the error rate was calibrated on {told.model}, and the model here is {subject.facts['model']}: it may not hold here; "
+        f"the error rate was calibrated on {told.model}, and the model here is {subject.facts['model']}: it may not hold here. "
     )
-    return [Note(NoteKind.WARNING, f"{said}calibrating on this model gives its own")]
+    return [Note(NoteKind.WARNING, f"{said}A calibration of this model states a rate of its own.")]
 
 
 # Calibration

@@ -660,9 +660,9 @@ def kind_of(given: object, model: object, settings: Mapping[str, object]) -> Kin
     """What kind of question this is: decided here and nowhere else.
 
     A setting that only answers or series have asks for one, unless a plain frame is given; a model behind a server answers. A
-    background beside three axes, or of three, makes series, unless the model was fitted to a table; any other background, a frame, a mapping,
-    an estimator, or an array beside a plain function makes rows, and so does the name of a table's file beside a model of rows.
-    Any other string, a pair or a list of them, is a text; everything else is a picture.
+    background beside three axes, or of three, makes series, unless the model was fitted to a table; any other background, a
+    frame, a mapping, an estimator, or an array beside a plain function makes rows, and so does the name of a table's file
+    beside a model of rows. Any other string, a pair or a list of them, is a text; everything else is a picture.
 
     >>> kind_of("A film.", None, {}), kind_of([[1.0, 2.0]], len, {}), kind_of(None, None, {"context": []})
     ('text', 'rows', 'answer')

@@ -34,10 +34,10 @@ def announcing(announce: Announce | None) -> Iterator[None]:
         _listener.reset(token)
 
 
-def foretell(what: str, seconds: float, most: float, instead: str, argument: str = "methods") -> None:
+def announce(what: str, seconds: float, most: float, instead: str, argument: str = "methods") -> None:
     """Say what a method will take, if that is long; refuse it where it is more than `most` seconds, with what to do instead.
 
-    >>> foretell("flow", 900, 300, "shorten the text")
+    >>> announce("flow", 900, 300, "shorten the text")
     Traceback (most recent call last):
         ...
     accredit.errors.InvalidInput: flow would take about 900 s of CPU time here, and 300 s are allowed; shorten the text
@@ -48,9 +48,9 @@ def foretell(what: str, seconds: float, most: float, instead: str, argument: str
             argument=argument,
             code="too-many",
         )
-    announce = _listener.get()
-    if announce is not None and seconds >= LONG:
-        announce(f"{what}, about {seconds:.0f} s of CPU time")
+    listener = _listener.get()
+    if listener is not None and seconds >= LONG:
+        listener(f"{what}, about {seconds:.0f} s of CPU time")
 
 
 def product_seconds(tokens: int) -> float:

@@ -11,7 +11,7 @@ import numpy as np
 from accredit.core import Attribution, Attributions, IntArray
 from accredit.errors import InvalidInput, NotConverged
 from accredit.explanation.answers import AnswerSubject
-from accredit.explanation.forecast import BACKWARD_BYTES, METHOD_SECONDS, backward_bytes, foretell
+from accredit.explanation.forecast import BACKWARD_BYTES, METHOD_SECONDS, announce, backward_bytes
 from accredit.explanation.subject import Subject
 from accredit.gradients.answer_point import answer_points
 from accredit.gradients.deeplift import deep_lift_at
@@ -59,7 +59,7 @@ def _affordable(points: dict[str, Point]) -> tuple[dict[str, Point], int]:
         if steps >= FIRST_STEPS:
             most = min(MOST_STEPS, 1 << int(math.log2(steps)))
             seconds = 2 * most * each * len(some)
-            foretell(f"integrated gradients, up to {most} steps for {len(some)} targets", seconds, math.inf, "")
+            announce(f"integrated gradients, up to {most} steps for {len(some)} targets", seconds, math.inf, "")
             return some, most
     raise InvalidInput(
         f"integrated gradients need {FIRST_STEPS} to {MOST_STEPS} steps, and one takes {each:.2g} s of CPU time here: "
@@ -87,7 +87,7 @@ def _in_time(subject: Asked, points: dict[str, Point], passes: int, method: str,
     some = points if passes * len(points) * each <= METHOD_SECONDS else {name: first}
     count, most = passes * len(some), METHOD_SECONDS if fewer else math.inf
     instead = f"say how many ({fewer}), or use attn-lrp, which takes one pass"
-    foretell(f"{method}, {count} passes there and back", count * each, most, instead, fewer.partition("=")[0])
+    announce(f"{method}, {count} passes there and back", count * each, most, instead, fewer.partition("=")[0])
     return some
 
 

@@ -343,6 +343,8 @@ class Explanation(Result):
         Of an answer also for any words of it whose tokens have credit: log-probabilities add up, and so does credit. Seconds
         are those for all outputs together.
         """
+        if self.said is not None and self.said.text.strip() == str(output).strip() and WHOLE in self.outputs:
+            output = WHOLE
         stretch = _stretch(self.said, output) if output not in self.outputs else None
         words = None if stretch is None else self._credit_words(output, stretch.tokens)
         if words is None:
@@ -375,7 +377,11 @@ class Explanation(Result):
 
     def _check_output(self, output: str) -> None:
         """Refuse what was not explained; of an answer with the words that may be meant."""
-        near = "" if self.said is None or not isinstance(output, str) else meant_words(self.said.text, output)
+        if not isinstance(output, str):
+            raise InvalidInput(
+                f"output is {shown(output)}; give a name in quotes: {self.outputs[0]!r:.40}", argument="output", code="type"
+            )
+        near = "" if self.said is None else meant_words(self.said.text, output)
         if near and output not in self.outputs:
             raise InvalidInput(
                 f"{output!r:.60} is not in the answer; copy words of it, letter by letter{near}",
@@ -392,7 +398,7 @@ class Explanation(Result):
         methods = [method for method in self.methods if all(method in each for each in known)]
         if self.payoff != "log-probability" or not methods:
             raise InvalidInput(
-                f"output {words!r:.60} is in the answer, and its {len(tokens)} tokens have no credit that adds up; ask for it: "
+                f"output {words!r:.60} is in the answer, and its tokens have no credit that adds up; ask for it: "
                 f"target={words!r:.60}",
                 argument="output",
                 code="missing",

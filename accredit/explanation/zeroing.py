@@ -11,7 +11,7 @@ from accredit.attention import rollout
 from accredit.core import Attribution, Attributions, Procedure
 from accredit.explanation.answers import AnswerSubject
 from accredit.explanation.attention import for_each, score
-from accredit.explanation.forecast import LONGEST_SECONDS, foretell
+from accredit.explanation.forecast import LONGEST_SECONDS, announce
 from accredit.explanation.graph import graph_of_parts
 from accredit.explanation.subject import Subject
 from accredit.flow.stack import encoder_decoder
@@ -24,7 +24,7 @@ def zero(subject: Subject | AnswerSubject) -> Attribution | Attributions:
     model: Any = subject.model
     with model.hold():
         if isinstance(subject, AnswerSubject):
-            _foretell(subject)
+            _announce(subject)
         parts = context_mixing(model.model, lambda: _outputs(subject, model))
     joined = encoder_decoder(**parts, share=1.0) if "cross" in parts else parts["self"]
     graph = graph_of_parts(subject, parts, joined, {"layers": f"all {len(joined)}"})
@@ -32,14 +32,14 @@ def zero(subject: Subject | AnswerSubject) -> Attribution | Attributions:
     return for_each(subject, graph, lambda out: score(graph, walked[out].mean(axis=0), Procedure("value zeroing", "rollout")))
 
 
-def _foretell(subject: AnswerSubject) -> None:
+def _announce(subject: AnswerSubject) -> None:
     """Say what a pass through every layer for every token will take; refuse what takes too long."""
     began = time.process_time()
     with torch.no_grad():
         _outputs(subject, subject.model)
     each, tokens = time.process_time() - began, len(subject.owner) + len(subject.decoder_ids)
     instead = "use attn-lrp, which takes one pass, or shorten the prompt"
-    foretell(f"value zeroing of {tokens:,} tokens", each * tokens, LONGEST_SECONDS, instead)
+    announce(f"value zeroing of {tokens:,} tokens", each * tokens, LONGEST_SECONDS, instead)
 
 
 def _outputs(subject: Subject | AnswerSubject, model: Any) -> torch.Tensor:

@@ -18,10 +18,9 @@ from accredit.errors import InvalidInput
 from accredit.games.batches import MEMORY, rows_that_fit, spans, spans_by_length, transformer_bytes
 from accredit.games.parts import PartsGame
 from accredit.models.encoded import Encoded, Text
-from accredit.models.first_block import look_up
-from accredit.models.first_token import first_token_only
 from accredit.models.partition import Partition
 from accredit.models.payoffs import Payoff, check_payoff, name_payoff
+from accredit.models.short_passes import first_token_only, look_up
 from accredit.models.state import device_of
 from accredit.models.text import TextModel, TokenBatch
 

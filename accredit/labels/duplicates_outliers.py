@@ -166,11 +166,10 @@ def _common(parts: csr_matrix, pairs: list[tuple[int, int]]) -> Iterator[tuple[t
 def _same(keys: IntArray) -> Iterator[tuple[int, int]]:
     """Pairs of places that hold the same key; of very many, only those with the first."""
     order = np.argsort(keys, kind="stable")
-    ends = np.flatnonzero(np.diff(keys[order])) + 1
-    for group in np.split(order, ends):
-        members = sorted(group.tolist())
-        if len(members) < 2:
-            continue
+    starts = np.append(0, np.flatnonzero(np.diff(keys[order])) + 1)
+    sizes = np.diff(np.append(starts, len(keys)))
+    for start, size in zip(starts[sizes > 1].tolist(), sizes[sizes > 1].tolist(), strict=True):
+        members = sorted(order[start : start + size].tolist())
         few = len(members) * (len(members) - 1) // 2 <= PAIRS_PER_BUCKET
         for i, a in enumerate(members if few else members[:1]):
             for b in members[i + 1 :]:

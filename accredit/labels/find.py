@@ -33,15 +33,22 @@ from accredit.labels.out_of_fold import (
     rotate,
 )
 from accredit.labels.predictability import Skill, skill
-from accredit.labels.probability import CONTRADICTED, best_cut, rate_interval, share_interval, wrong_probability
+from accredit.labels.probability import (
+    CONTRADICTED,
+    best_cut,
+    between_counts,
+    rate_interval,
+    share_interval,
+    wrong_probability,
+)
 from accredit.labels.rate import RandomRate, random_rate
 from accredit.labels.result import Confusion, Evidence, WrongLabels, expected_of, with_excerpts
 from accredit.labels.row_views import View, margin
 from accredit.valuation.split import is_number, missing
 
 UNSURE = 0.5  # width of the interval of a precision above which little is known of it
-CANNOT_TELL = "; look at the first rows before you trust the list"
-HARD_OR_WRONG = "about {:.1%} of the labels look wrong (up to {:.1%}), unless these rows are only hard: the data cannot tell"
+LOOK_FIRST = "; look at the first rows before you trust the list"
+HARD_OR_WRONG = "the data cannot tell wrong labels from hard rows: none to {:.1%} of the {} may be wrong"
 NEARLY_CLEAN = np.log(400.0)  # log odds of the label in the middle row, from which hardly any label is doubtful
 THIN = 1 / 3  # expected share of a list below which, if no rate is proven, it is no longer than the wrong labels expected
 ROWS_NEEDED = 20  # rows
@@ -217,10 +224,11 @@ def _accuse(judged: Judged, y: IntArray, wanted: float | None, by: tuple[str, ..
     """
     if silent := judged.skill.refusal:
         return _List(f"nobody is accused: {silent}")
-    contradicted = float((judged.margins < -CONTRADICTED).mean())
-    rate = (judged.at_random.rate + max(contradicted, judged.at_random.rate)) / 2
+    contradicted, at_random = float((judged.margins < -CONTRADICTED).mean()), judged.at_random.rate
     if quiet := float(np.median(judged.margins)) >= NEARLY_CLEAN:
-        rate = min(judged.at_random.rate, max(contradicted, 0.5 / len(y)))
+        rate = min(at_random, max(contradicted, 0.5 / len(y)))
+    else:
+        rate = between_counts(judged.margins, at_random, contradicted)
     probability = wrong_probability(judged.margins, rate)
     raters: tuple[Annotator, ...] = ()
     if by is not None:
@@ -235,17 +243,23 @@ def _accuse(judged: Judged, y: IntArray, wanted: float | None, by: tuple[str, ..
         said = f"about {rate:.1%} of the labels look wrong ({known[0]:.1%} to {known[1]:.1%})"
     else:
         known = (0.0, known[1])
-        said = f"few of the labels look wrong, if any: up to {known[1]:.1%}" if quiet else HARD_OR_WRONG.format(rate, known[1])
+        said = (
+            f"few of the labels look wrong, if any: up to {known[1]:.1%}" if quiet else HARD_OR_WRONG.format(known[1], "labels")
+        )
     if not len(suspects):
         why = "no label looks wrong: none is contradicted by the other rows"
-        verdict = f"{why}; at most about {known[1]:.1%} could be wrong" if not contradicted else f"{said}; none stands out"
+        verdict = (
+            f"{why}; up to {known[1]:.1%} may be, more only if whole classes are swapped"
+            if not contradicted
+            else f"{said}; none stands out"
+        )
         return _List(verdict, probability, (), rate, known, annotators=raters)
     precision = float(probability[suspects].mean())
     low, high = share_interval(probability[suspects])
     low, high = min(low, precision) if proven else 0.0, max(high, precision)
     verdict = f"{said}; {expected_of(len(suspects), precision, (low, high))}"
     verdict += f"; {worst_of(raters)}" if len(raters) > 1 else ""
-    verdict += CANNOT_TELL if high - low > UNSURE else ""
+    verdict += LOOK_FIRST if high - low > UNSURE else ""
     return _List(verdict, probability, tuple(suspects.tolist()), rate, known, precision, (low, high), raters)
 
 

@@ -6,8 +6,9 @@ No data tell how many labels are wrong without an assumption about the errors. T
 - **contradicted**: rows whose best other class has at least twice the odds of the given label, out of fold. Too high where
   rightly labelled rows are hard.
 
-The middle of the two is the stated rate π̂. The row with margin m (the log odds of its label against the best other class) is
-wrong with the probability
+The stated rate π̂ lies between the two: the clearer the data, the nearer to the second. Where most rows are clear, a label that
+is contradicted is hardly a hard one; where few are, most are. The row with margin m (the log odds of its label against the
+best other class) is wrong with the probability
 
 $$P = \frac{1}{1 + e^{m - a}}, \qquad a \text{ such that } \textstyle\sum P = \hat\pi N .$$
 
@@ -23,11 +24,21 @@ from scipy.special import expit, ndtri
 from accredit.core import FloatArray
 
 CONTRADICTED = np.log(2.0)  # log odds of the best other class from which a label is contradicted
+CLEAR = np.log(4.0)  # log odds of a label from which its row is clear
 LIKELY = 0.5  # probability from which a number, or one of several labels of a row, is listed
 RECALL_COUNTS = 2.0  # times as much as precision: a wrong label that is missed stays, one that is right costs a look
 LOG_ODDS_ERROR = 1.3
 ENDS = (0.05, 0.95)  # of an interval of 90 %
 ERRORS_TRIED = LOG_ODDS_ERROR * ndtri((np.arange(40) + 0.5) / 40)  # equally likely ones
+
+
+def between_counts(margins: FloatArray, at_random: float, contradicted: float) -> float:
+    """The stated rate: as far from the share that is wrong `at_random` to the share `contradicted` as rows are clear.
+
+    >>> between_counts(np.array([-1.0, 0.5, 2.0, 3.0]), 0.05, 0.25)
+    0.15
+    """
+    return at_random + float((margins > CLEAR).mean()) * max(contradicted - at_random, 0.0)
 
 
 def wrong_probability(margins: FloatArray, rate: float) -> FloatArray:

@@ -58,8 +58,8 @@ class WrongLabels:
     suggested: tuple[str, ...]  # what out-of-fold models would say instead
     probability: FloatArray | None  # (N,), that each label is wrong; None: nobody is accused, the features say nothing
     suspects: tuple[int, ...]  # rows of the list, most suspect first; empty where nobody is accused
-    rate: float | None  # estimated share of wrong labels among all rows
-    rate_interval: tuple[float, float] | None  # 90 %
+    rate: float | None  # estimated share of wrong labels among all rows, if any is wrong
+    rate_interval: tuple[float, float] | None  # 90 %; from 0 on, where all labels may be right
     precision: float | None  # expected share of the list that is wrong; None: there is no list
     precision_interval: tuple[float, float] | None  # 90 %
     confusions: tuple[Confusion, ...]  # which class is written as which, most rows first
@@ -74,6 +74,11 @@ class WrongLabels:
     consensus: tuple[Consensus, ...] = ()  # of rows that several annotators labelled
     excerpts: Mapping[str, str] = field(default_factory=dict)  # how the rows named here look
     rows: tuple[str, ...] = ()  # names of the rows, where `names` are of single labels of them; oddities count rows
+
+    @property
+    def may_be_clean(self) -> bool:
+        """Whether hard rows explain all that is seen as well as wrong labels do."""
+        return self.rate_interval is not None and self.rate_interval[0] == 0
 
     @property
     def is_of_numbers(self) -> bool:
@@ -140,14 +145,18 @@ def _tuples(rows: Sequence[object]) -> tuple[Any, ...]:
 
 
 def expected_of(size: int, precision: float | None, interval: tuple[float, float] | None) -> str:
-    """What to expect of a list, in words; nothing, where there is none.
+    """What to expect of a list, in words; nothing, where there is none. Where all of it may be right, no share is expected.
 
     >>> expected_of(84, 0.6, (0.24, 0.9))
     'of the 84 listed, about 60% (90% interval 24% to 90%) should really be wrong'
+    >>> expected_of(9, 0.6, (0.0, 0.9))
+    'of the 9 listed, none to 90% may be wrong'
     """
     if precision is None or interval is None:
         return ""
     low, high = interval
+    if not low:
+        return f"of the {size} listed, none to {high:.0%} may be wrong"
     return f"of the {size} listed, about {precision:.0%} (90% interval {low:.0%} to {high:.0%}) should really be wrong"
 
 

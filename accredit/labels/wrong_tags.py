@@ -10,7 +10,7 @@ import numpy as np
 from accredit.checks.arguments import check_arguments
 from accredit.errors import InvalidInput
 from accredit.labels.duplicates_outliers import Oddities
-from accredit.labels.find import ROWS_NEEDED, first_numbers, read_views, row_names, wrong_labels
+from accredit.labels.find import HARD_OR_WRONG, ROWS_NEEDED, first_numbers, read_views, row_names, wrong_labels
 from accredit.labels.probability import rate_interval, share_interval
 from accredit.labels.result import WrongLabels, expected_of, with_excerpts
 from accredit.labels.row_views import View
@@ -91,8 +91,12 @@ def _join(rows: Sequence[str], tags: Sequence[str], found: Sequence[WrongLabels]
     precision = float(probability[list(suspects)].mean()) if suspects else None
     heard = np.concatenate([one.probability for one in said if one.probability is not None]) if said else None
     rate = None if heard is None else float(heard.mean())
-    verdict = found[0].verdict if not said else f"about {rate:.1%} of {len(said) * len(rows):,} answers about tags look wrong"
     interval = share_interval(probability[list(suspects)]) if suspects else None
+    known = None if heard is None else rate_interval(heard)
+    verdict = found[0].verdict if not said else f"about {rate:.1%} of {len(said) * len(rows):,} answers about tags look wrong"
+    if known and all(one.may_be_clean for one in said):
+        known, interval = (0.0, known[1]), interval and (0.0, interval[1])
+        verdict = HARD_OR_WRONG.format(known[1], "answers about tags")
     verdict += f"; {expected_of(len(suspects), precision, interval)}" if suspects else ""
     odd = found[0].oddities
     first = next(iter(said), found[0])
@@ -104,7 +108,7 @@ def _join(rows: Sequence[str], tags: Sequence[str], found: Sequence[WrongLabels]
         probability=probability if said else None,
         suspects=suspects,
         rate=rate,
-        rate_interval=None if heard is None else rate_interval(heard),
+        rate_interval=known,
         precision=precision,
         precision_interval=interval,
         confusions=tuple(

@@ -34,8 +34,8 @@ def uneven_columns(inputs: Inputs, x: Array) -> list[str]:
         return []
     names = inputs.names(x[0])
     return [
-        f"column {names[large]!r} varies {spread[large] / spread[small]:,.0f} times as much as {names[small]!r}, and networks "
-        "hear the large one only; scale the columns: Tabular.of(x)"
+        f"column {names[large]!r} varies {spread[large] / spread[small]:,.0f} times as much as {names[small]!r}; networks "
+        "will only notice the larger one; scale the columns: Tabular.of(x)"
     ]
 
 

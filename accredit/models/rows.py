@@ -23,9 +23,9 @@ from accredit.models.arrays import (
     inner_model,
     is_module,
     pair_decisions,
+    predicts_rows,
     two_sided,
     votes_by_pairs,
-    predicts_rows,
 )
 from accredit.models.payoffs import OF_ALL, PAYOFFS, Payoff, name_payoff, payoff_blur, payoff_of, payoffs_of
 from accredit.models.survival import SurvivalCurves
@@ -44,6 +44,7 @@ LOG_LINK = frozenset(  # objectives of boosters and losses of scikit-learn: the 
 )
 BUILT_IN = frozenset({"xgboost", "lightgbm", "catboost", "sklearn", "torch", "builtins", "numpy", "accredit"})  # read here
 FORMULAS = ("margin", *OF_ALL)  # payoffs that are computed from probabilities
+NOT_ONE = 1e-3  # from the sum of probabilities: more than single precision loses
 DOUBTFUL = 1e-4  # chances nearer to 0 or 1 hardly depend on the score
 LINK_TOLERANCE = 1e-4  # of a chance: single precision, and what a library clips
 OF_THE_MODEL = ("confidence", "entropy")  # the same whatever the class
@@ -149,6 +150,13 @@ class RowModel:
             raise InvalidInput(
                 f"payoff {payoff!r} compares classes, and {self.name} has one output", argument="payoff", code="unsupported"
             )
+        if may_hold_together(chances):
+            raise InvalidInput(
+                f"payoff {payoff!r} compares classes, and the probabilities of {self.name} do not add up to 1: they are of "
+                "labels that may hold together; use 'log-odds' or 'probability'",
+                argument="payoff",
+                code="unsupported",
+            )
         targets = (0,) if payoff in OF_THE_MODEL else tuple(range(chances.shape[1]))
         return np.asarray(payoffs_of(chances, targets, payoff, "probability"))
 
@@ -253,8 +261,10 @@ def as_row_model(model: object) -> RowModel:
     if isinstance(model, ArrayModel) or callable(model):
         function = as_array_model(model)
         return RowModel({"value": function.outputs, **_chances(function)}, None, function.name, model)
+    way = next((name for name in dir(model) if name.startswith("predict_")), "")  # AFT models of lifelines predict medians
     raise InvalidInput(
-        f"model is a {type(model).__name__}; give an estimator, a booster, a torch module or a function of rows",
+        f"model is a {type(model).__name__}; give an estimator, a booster, a torch module or a function of rows"
+        + f", such as lambda rows: model.{way}(rows)" * bool(way),
         argument="model",
         code="type",
     )
@@ -549,8 +559,20 @@ def sigmoid(z: FloatArray) -> FloatArray:
 
 
 def log_odds(chances: FloatArray) -> FloatArray:
-    """Log-odds of every class from probabilities: (rows, classes) -> (rows, classes)."""
+    """Log-odds of every class from probabilities: (rows, classes) -> (rows, classes); of labels that may hold together, each
+    against its absence.
+
+    >>> log_odds(np.array([[0.9, 0.5, 0.2]])).round(3).tolist()
+    [[2.197, 0.0, -1.386]]
+    """
+    if may_hold_together(chances) and ((chances > 0) & (chances < 1)).all():
+        return np.asarray(np.log(chances) - np.log1p(-chances))
     return np.stack([payoff_of(chances, k, "log-odds", "probability") for k in range(chances.shape[1])], axis=1)
+
+
+def may_hold_together(chances: FloatArray) -> bool:
+    """Are these chances of labels, of which several may hold? Those of classes add up to 1."""
+    return chances.ndim == 2 and bool((np.abs(chances.sum(axis=1) - 1) > NOT_ONE).any())
 
 
 def softmax(z: FloatArray) -> FloatArray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
@@ -15,17 +15,16 @@ from accredit.games import cached
 from accredit.methods import ChosenMethod
 from accredit.models.partition import Partition
 from accredit.models.payoffs import Payoff
-from accredit.models.rows import RowModel, reads_rows
+from accredit.models.rows import RowModel, reads_rows, softmax
 from accredit.rows.backgrounds import Compared
 from accredit.rows.conditional_error import measure_conditional, model_rows
 from accredit.rows.frames import Rows, part, stack
 from accredit.rows.game import row_game
 from accredit.rows.ground import Ground, NoClosedForm
-from accredit.rows.links import worth_of
 from accredit.rows.pairs import RowPairs, join_known, join_pairs, least_known, pair_index, pairs_of_game, pairs_of_row
 from accredit.rows.pooled import spend
 from accredit.trees.closed_form import NO_FORM, ClosedForm, Linked, Reading
-from accredit.trees.linked import TABLE_PLAYERS, TooManyCubes, orders_for
+from accredit.trees.linked import TABLE_PLAYERS, TooManyCubes, Worth, orders_for
 from accredit.trees.tables import spans
 from accredit.values.exact import semivalue_claims
 from accredit.values.precedence import Precedence, Stages
@@ -449,3 +448,41 @@ def join(found: Sequence[RowAnswer]) -> RowAnswer:
         first.spent,
         first.conditional,
     )
+
+
+# Payoffs that are functions of a raw score, shared through the trees
+
+
+Link = Callable[[FloatArray], FloatArray]  # raw outputs (m, outputs) -> numbers in a unit of the model (m, outputs)
+
+
+def worth_of(model: RowModel, unit: str, raw: str, raw_unit: str | None) -> Worth | None:
+    """The payoff in a unit as a function of raw outputs, which are `raw` ("margin", "probability" …), in the model's words
+    `raw_unit`. It is what the libraries usually do, to be compared with what the model says; None: it is not known.
+
+    >>> boosted = RowModel({"logit": len, "probability": len}, ("no", "yes"), "boosted", None)
+    >>> worth = worth_of(boosted, "probability", "margin", "logit")
+    >>> worth(np.array([[0.0], [2.0]])).round(3).tolist()
+    [[0.5, 0.5], [0.119, 0.881]]
+    """
+    source, compute = model.formula(unit)
+    link = _link(source, raw, raw_unit)
+    return None if link is None else lambda outputs: np.asarray(compute(link(outputs))).reshape(len(outputs), -1)
+
+
+def _link(source: str, raw: str, raw_unit: str | None) -> Link | None:
+    if (raw, source) == ("margin", "probability"):
+        return chances_of
+    if (raw, source) == ("log of the value", "value"):
+        return np.exp
+    return (lambda outputs: outputs) if raw_unit == source else None
+
+
+def chances_of(scores: FloatArray) -> FloatArray:
+    """Probabilities of two classes from one raw score, of several from one score each: (m, scores) -> (m, classes)."""
+    from scipy.special import expit
+
+    if scores.shape[1] > 1:
+        return softmax(scores)
+    second = expit(scores[:, 0])
+    return np.stack([1 - second, second], axis=1)

@@ -10,7 +10,8 @@ from typing import TypedDict, Unpack
 
 import numpy as np
 
-from accredit.core import FloatArray
+from accredit.checks.json_data import round_off
+from accredit.core import FloatArray, Holds
 from accredit.core.notes import check_notes
 from accredit.core.version import __version__
 from accredit.defaults import BackgroundBy
@@ -33,6 +34,7 @@ from accredit.rows.result import Cell, PairFields, TableExplanation
 from accredit.store.frames import notes_of
 from accredit.values.precedence import precedence_of, write_order
 
+SAME = 1e-4  # of the largest output: by how much answers to the same rows may differ without a word
 LOOKED_AT = 8  # rows on which the model's probabilities are compared with its scores
 MOST_GROUNDS = 4  # combinations of column types for which what was prepared is kept
 COVER = "absent columns send the row down both sides of their tests, in the proportion of the training rows (cover ratios)"
@@ -63,7 +65,7 @@ def explanation_of(asked: RowQuestion, answer: RowAnswer, target: str | int | No
                     *asked.compared.notes,
                     *asked.said,
                     *way_left(asked, answer),
-                    *filter(None, [answer.spent, answer.conditional]),
+                    *filter(None, [answer.spent, answer.conditional, _differs(asked, answer)]),
                     *_draws(asked),
                     *chosen,
                     *_correlate(asked),
@@ -82,6 +84,20 @@ def explanation_of(asked: RowQuestion, answer: RowAnswer, target: str | int | No
         **_pair_fields(answer.pairs),
         method_name=asked.method.name,
         link=asked.model.link(asked.unit, asked.table[:LOOKED_AT], asked.prediction[:LOOKED_AT]),
+    )
+
+
+def _differs(asked: RowQuestion, answer: RowAnswer) -> str:
+    """What to say where credit that adds up misses the prediction: the model was asked at other times, beside other rows."""
+    if not any(claim.axiom == "efficiency" and claim.holds is Holds.EXACTLY for claim in answer.claims):
+        return ""
+    gap = float(np.abs(answer.base + answer.credit.sum(axis=1) - asked.prediction).max())
+    level = float(np.abs(asked.prediction).max() + np.abs(answer.credit).max())
+    if gap <= SAME * level or gap <= asked.model.blur(asked.table, asked.unit):
+        return ""
+    return (
+        f"The model answers differently when it is asked again: base value and credit miss its prediction by up to "
+        f"{round_off(gap, 2)}. Turn off what is random in it, such as dropout."
     )
 
 

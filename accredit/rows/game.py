@@ -34,7 +34,7 @@ from accredit.models.arrays import ArrayModel, as_array_model
 from accredit.models.categories import with_categories
 from accredit.models.partition import Partition, partition_of
 from accredit.models.payoffs import OF_ALL, Law, Payoff, check_payoff, name_payoff, payoff_blur, payoffs_of
-from accredit.models.rows import RowModel, as_row_model, reads_rows
+from accredit.models.rows import RowModel, as_row_model, may_hold_together, reads_rows
 from accredit.rows.frames import Rows, align, join, part, rows_of, stack
 from accredit.rows.normal import Gaussian, Interventions, Normal, covariance, numeric, stages_of_columns
 from accredit.rows.words import GeneralLocation, Mixed, has_words
@@ -329,11 +329,12 @@ def _in_unit(model: object, payoff: Payoff | None, rows: Table) -> tuple[ArrayMo
         return known, formula, name_payoff(formula), ""
     asked = as_row_model(model)
     law: Law = "probability" if "probability" in asked.units else "none"
-    if callable(payoff) or (payoff in OF_ALL and law == "probability"):
+    one = law == "probability" and not may_hold_together(asked.outputs(rows, "probability"))  # class, that is
+    if callable(payoff) or (payoff in OF_ALL and one):
         unit = "probability" if law == "probability" else asked.unit(None)
         return ArrayModel(asked.units[unit], law, asked.known_labels, asked.name), payoff, name_payoff(payoff), ""
     unit, why = asked.unit_for(payoff, rows)
-    if unit == "log-odds" and law == "probability":  # so that a chance of 0 or 1 is refused by name
+    if unit == "log-odds" and one:  # so that a chance of 0 or 1 is refused by name
         return ArrayModel(asked.units["probability"], law, asked.known_labels, asked.name), unit, unit, why
     return ArrayModel(asked.units[unit], "none", asked.known_labels, asked.name), "logit", unit, why
 
@@ -343,6 +344,8 @@ def check_reads(outputs: TableFunction, background: Table) -> FloatArray:
     try:
         return outputs(background)
     except InvalidInput as error:
+        if error.argument == "payoff":  # which the model has read the background without
+            raise
         raise InvalidInput(f"the model cannot read the background: {error}", code="failed") from None
 
 

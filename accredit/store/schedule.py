@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from accredit.core import BoolArray, FloatArray
+from accredit.games.batches import report
 from accredit.store.executors import BatchResult, Crew, ExecutorError
 
 TASK_SECONDS = 0.1
@@ -28,7 +29,7 @@ TASK_ROWS = 4096  # the largest batch
 GROWTH = 8  # a batch grows at most this fold from one task to the next
 WINDOW = 2  # tasks under way, per worker
 REACH = 8  # batches among which a whole one is looked for, where other processes take from the same coalitions
-LOOK_SECONDS = 10.0  # after which a crew that has finished nothing is asked whether it is still there
+LOOK_SECONDS = 1.0  # after which a crew that has finished nothing is asked whether it is still there
 MOST_REBUILDS = 20  # crews lost in a row
 DEAD_ON_ARRIVAL = 3  # coalitions that kill their worker before any payoff was ever seen
 
@@ -76,6 +77,7 @@ class Schedule:
                 broken = self._fill(waiting, under_way)
                 if under_way and not broken:
                     done, _ = wait(under_way, LOOK_SECONDS, return_when=FIRST_COMPLETED)
+                    report(0)  # whoever follows the work may have left
                     broken = None if done else self.crew.lost()
                     for future in done:
                         rows = under_way.pop(future)

@@ -22,7 +22,7 @@ from accredit.training_data.features import Features, features
 from accredit.training_data.suspects import RowFacts
 from accredit.training_data.table_notes import table_notes
 from accredit.valuation.purchases import check_prices
-from accredit.valuation.split import Split, groups_of, split
+from accredit.valuation.split import Split, groups_of, is_number, missing, split
 from accredit.valuation.targets import (
     EMPTY,
     capitals,
@@ -272,10 +272,10 @@ def parts(
         share = TEST_SHARE if test is None else float(test)
     except ValueError:
         held = read_frame(str(test), codes=codes)
-        missing = [c for c in needed if c not in held.columns]
-        if missing:
+        lacking = [c for c in needed if c not in held.columns]
+        if lacking:
             raise InvalidInput(
-                f"the test file {test} lacks the columns {', '.join(missing)}", argument="test", code="missing"
+                f"the test file {test} lacks the columns {', '.join(lacking)}", argument="test", code="missing"
             ) from None
         return frame, held, str(test)
     if not 0 < share < 1:
@@ -361,6 +361,13 @@ def _prices(
     """One price per group, from a mapping or from a column."""
     if not isinstance(prices, str):
         return check_prices(prices, groups)
+    words = train.loc[[not (missing(cell) or is_number(cell)) for cell in train[prices]]]
+    if len(words):
+        raise InvalidInput(
+            f"prices {prices!r} holds {words[prices].iloc[0]!r} for {str(words[by_column].iloc[0])!r}; write a number",
+            argument="prices",
+            code="type",
+        )
     found: dict[str, float] = {}
     for name, cells in train.groupby(train[by_column].astype(str), sort=False)[prices]:
         if cells.isna().all():

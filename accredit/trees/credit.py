@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from threading import Lock
 from typing import Protocol, TypedDict
 
@@ -27,21 +26,18 @@ from accredit.trees.masks import Comparison
 from accredit.trees.paths import Paths, levels_of, paths_of
 from accredit.trees.stages import stage_credit
 from accredit.trees.tables import Background, KeptTables, Tables, shares
-from accredit.trees.walk import TwigWalk, Walk
+from accredit.trees.walk import Walk
 from accredit.values.precedence import Stages
 from accredit.values.semivalue_rules import SHAPLEY, Semivalue, semivalue_of
 
 MOST_BITS = 14  # distinct players on a path for which a table is ever built
 PORTION = 1 << 23  # numbers kept at once for some trees
-WALKED, COMPARED = 1000, 250  # numbers that a leaf and its tests take when it is walked, or compared beside its table
+COMPARED = 250  # numbers that a leaf and its tests take when it is compared beside its table
 TABLE_NANOSECONDS = 4500  # nanoseconds that a leaf's table costs whatever its size
 KEPT_BYTES = 64 << 20  # bytes of tables, and of what is known about their trees, that serve later rows
 NODE_BYTES = 300  # of a node's path and place among the blocks
+WALK_NODES = 100_000  # nodes of trees that are walked together
 ROWS_BY_KEPT_WAY = 100  # up to which rows are served by what is kept of trees without tables
-WALK_BYTES = 500  # of what a node multiplies and earns in a walk
-TWIG_BYTES = 250  # of what twigs keep of a node more than its path
-ROWS_FOR_TWIGS = 60  # from which a first call makes twigs
-TWIG_NODES = 24_000  # nodes of trees that are walked together down to their twigs, to stay in the cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,9 +102,8 @@ def tree_credit(
 class TreeShares:
     """A forest, a rule of sharing and rows to compare with: checked and prepared once, asked about rows as often as needed.
 
-    The first rows are credited in the way that costs least for them alone. From the second call on, the tables of as many
-    trees as fit into `KEPT_BYTES` bytes are made and kept, so that a row costs one lookup; of as many other trees as fit into
-    the same again, what is known about their leaves.
+    What is known about as many trees as fit into `KEPT_BYTES` bytes serves the first rows. Once so many were asked about that
+    tables would have cost less, those of as many trees as fit into the same again are made and kept, and a row is one lookup.
 
     >>> from accredit.trees import Tree
     >>> stump = Tree([0, -1, -1], [0.5, 0, 0], [1, 0, 0], [2, 0, 0], [0, 1, 3], [4, 1, 3])
@@ -152,23 +147,22 @@ class TreeShares:
                 code="unsupported",
             )
         self.base = base_value(forest, self._background)  # (outputs,): what nobody earns
-        self._asked_before, self._lock = False, Lock()
+        self._lock, self._rows = Lock(), 0  # asked about so far
+        trees = np.arange(forest.trees)
+        self._kept = KeptWays([], [], trees, trees) if self._stages is not None else self._keep([], trees)
+        self._enough = np.inf if self._stages is not None else self._rows_for_tables()
 
     def credit(self, rows: object) -> TreeCredit:
         """Exact credit of every player in every output of these rows."""
         matrix, forest, count = self.forest.matrix(rows), self.forest, self._count
         credit = np.zeros((count, forest.outputs, len(matrix)))
         pairs = np.zeros((count * count, forest.outputs, len(matrix))) if self.interactions else None
-        others = np.arange(forest.trees)
-        if self._asked_before and len(matrix) and self._stages is None:
-            with self._lock:  # what is kept is made once, whoever asks first
-                kept = self._kept
-            few = len(matrix) <= ROWS_BY_KEPT_WAY
-            others = kept.nothing if few else kept.no_tables
-            for made, of_pairs in (*kept.tables, *(kept.ways if few else ())):
-                earned = pairs if of_pairs else credit
-                assert earned is not None
-                made.add(matrix, earned)
+        kept, few = self._after(len(matrix)), len(matrix) <= ROWS_BY_KEPT_WAY
+        for made, of_pairs in (*kept.tables, *(kept.ways if few else ())):
+            earned = pairs if of_pairs else credit
+            assert earned is not None
+            made.add(matrix, earned)
+        others = kept.nothing if few else kept.no_tables
         for paths in _portions(forest, others, self._of, len(matrix), self._background, self.interactions):
             if self._stages is not None and self._background is not None:
                 if paths.most and len(matrix):
@@ -176,8 +170,7 @@ class TreeShares:
                 continue
             for asked, earned in ((False, credit), (True, pairs)):
                 if earned is not None:
-                    _add(forest, paths, matrix, self._background, self._rule, asked, count, earned)
-        self._asked_before = True
+                    _add(forest, paths, matrix, self._of, self._background, self._rule, asked, count, earned)
         return TreeCredit(
             np.ascontiguousarray(np.moveaxis(credit, -1, 0)),
             self.base,
@@ -185,17 +178,33 @@ class TreeShares:
             means_of(self._background),
         )
 
-    @cached_property
-    def _kept(self) -> KeptWays:
-        """Tables of as many trees as fit, then what is known about the leaves of as many others as fit."""
-        by_table = _keep_trees(self.forest, self._of, self._kinds)
-        no_tables = np.setdiff1d(np.arange(self.forest.trees), by_table)
-        size, nodes = _way_bytes(self.forest, no_tables, self._background, self.interactions)
-        by_way = _within(no_tables, size, KEPT_BYTES)
-        tables, ways = self._prepare(by_table, self._tables), []
-        for trees in _fill(by_way, nodes[by_way], TWIG_NODES) if self._background is None else [by_way]:
-            ways += self._prepare(trees, self._way)
+    def _after(self, rows: int) -> KeptWays:
+        """What serves these rows, with tables once they pay."""
+        with self._lock:
+            self._rows += rows
+            if self._rows >= self._enough:
+                self._enough = np.inf
+                by_table = _keep_trees(self.forest, self._of, self._kinds)
+                others = np.setdiff1d(np.arange(self.forest.trees), by_table)
+                self._kept = self._keep(self._prepare(by_table, self._tables), others)
+            return self._kept
+
+    def _keep(self, tables: list[tuple[PreparedLeaves, bool]], no_tables: IntArray) -> KeptWays:
+        """These tables, and what is known about the leaves of as many other trees as fit."""
+        size, nodes = _way_bytes(self.forest, no_tables, self._background)
+        steady = self._background is not None or self._rule.is_steady(min(self.forest.depth, self._count))
+        by_way = _within(no_tables, size, KEPT_BYTES if steady else 0)
+        parts = _fill(by_way, nodes[by_way], WALK_NODES) if self._background is None else [by_way]
+        ways = [way for trees in parts for way in self._prepare(trees, self._way)]
         return KeptWays(tables, ways, no_tables, np.setdiff1d(no_tables, by_way))
+
+    def _rows_for_tables(self) -> float:
+        """How many rows it takes until tables of the trees of which something is kept have cost less."""
+        costs = [_costs(self.forest, way.paths, self._background, pairs) for way, pairs in self._kept.ways]
+        table, way = (np.concatenate([np.zeros((0, 2)), *each]) for each in ([c[0] for c in costs], [c[1] for c in costs]))
+        can = np.isfinite(table[:, 0])
+        (more, _), (_, less) = (table - way)[can].sum(axis=0), (way - table)[can].sum(axis=0)
+        return float(max(more, 0.0) / less) if less > 0 else np.inf
 
     @property
     def _kinds(self) -> tuple[bool, ...]:
@@ -211,13 +220,14 @@ class TreeShares:
     def _tables(self, paths: Paths, pairs: bool) -> KeptTables:
         return KeptTables(self.forest, paths, ~paths.inner, self._background, self._rule, pairs, self._count)
 
-    def _way(self, paths: Paths, pairs: bool) -> PreparedLeaves:
-        way = _other_way(self.forest, paths, ~paths.inner, self._background, self._rule, pairs, self._count)
-        return TwigWalk(way) if isinstance(way, Walk) and not pairs else way
+    def _way(self, paths: Paths, pairs: bool) -> Walk | Comparison:
+        return _other_way(self.forest, paths, ~paths.inner, self._background, self._rule, pairs, self._count)
 
 
 class PreparedLeaves(Protocol):
     """Some leaves, prepared for any rows."""
+
+    paths: Paths
 
     def add(self, matrix: FloatArray, earned: FloatArray) -> None: ...
 
@@ -241,19 +251,20 @@ def _other_way(
     pairs: bool,
     players: int,
 ) -> Walk | Comparison:
-    """Leaves without tables: walked under cover ratios, compared with a background."""
+    """Leaves without tables: compared with a background; under cover ratios whole trees are walked."""
     if background is None:
         _check_steady(rule, paths.most)
-        return Walk(forest, paths, leaves, rule, pairs, players)
+        return Walk(forest, paths, rule, pairs, players)
     return Comparison(forest, paths, np.flatnonzero(leaves), background, rule, pairs, players)
 
 
-def _way_bytes(forest: Forest, trees: IntArray, background: Background | None, pairs: bool) -> tuple[FloatArray, IntArray]:
+def _way_bytes(forest: Forest, trees: IntArray, background: Background | None) -> tuple[FloatArray, IntArray]:
     """Bytes of what is known about the leaves of each tree without tables, and its nodes: (trees of the forest,) each."""
     if not len(trees):
         return np.zeros(forest.trees), np.zeros(forest.trees, dtype=np.int64)
-    nodes: IntArray = np.bincount(levels_of(forest, trees).tree, minlength=forest.trees).astype(np.int64)
-    more = TWIG_BYTES + pairs * WALK_BYTES if background is None else 4 * len(background.matrix)
+    by = levels_of(forest, trees)
+    nodes: IntArray = np.bincount(by.tree, minlength=forest.trees).astype(np.int64)
+    more = 8 * len(by.levels) if background is None else 4 * len(background.matrix)
     return (NODE_BYTES + more) * nodes.astype(np.float64), nodes
 
 
@@ -283,6 +294,7 @@ def _add(
     forest: Forest,
     paths: Paths,
     matrix: FloatArray,
+    of: IntArray,
     background: Background | None,
     rule: Semivalue,
     pairs: bool,
@@ -296,37 +308,41 @@ def _add(
     rest = ~by_table & ~paths.inner
     if by_table.any():
         Tables(forest, paths, by_table, background, rule, pairs, players).add(matrix, earned)
+        if background is None and rest.any():
+            paths = paths_of(forest, np.unique(paths.tree[rest]), of)
     if rest.any():
-        way = _other_way(forest, paths, rest, background, rule, pairs, players)
-        if isinstance(way, Walk) and not pairs and len(matrix) >= ROWS_FOR_TWIGS:
-            TwigWalk(way).add(matrix, earned)
-        else:
-            way.add(matrix, earned)
+        _other_way(forest, paths, rest, background, rule, pairs, players).add(matrix, earned)
 
 
 def _by_table(forest: Forest, paths: Paths, rows: int, background: Background | None, pairs: bool) -> BoolArray:
-    """Which leaves are cheaper by table than by comparing rows, or than walking their tree: (nodes,).
-
-    Costs of a leaf in nanoseconds, measured on 100 trees of depth 4 to 10, whose leaves have 2 to 10 players k.
-    """
+    """Which leaves are cheaper by table than by comparing rows, or than walking their tree: (nodes,)."""
     leaf = np.flatnonzero(~paths.inner)
-    k, values = paths.count[leaf].astype(np.float64), forest.value.shape[1]
-    targets = k * (k - 1) / 2 if pairs else k
-    table = TABLE_NANOSECONDS + 2.0 ** np.minimum(k, 60) * (0.3 * k * k + 6 * targets * values) + rows * (1 + targets * values)
-    table[k > MOST_BITS] = np.inf
-    if background is not None:
-        share = 0.75**k  # of pairs of rows that leave a cube, if each fails half of the tests
-        compared = 1000 + rows * len(background.matrix) * (1 + 8 * share) * (1 + pairs * k)
-        cheaper = table < compared
-    else:  # a tree is walked as a whole
-        walked = 750 + rows * 110.0 * values * (2 * paths.most if pairs else 1)
-        if not pairs and rows >= ROWS_FOR_TWIGS:
-            walked = 6000 + rows * 50.0 * values
+    table, way = (cost @ (1, rows) for cost in _costs(forest, paths, background, pairs))
+    cheaper = table < way
+    if background is None:  # a tree is walked as a whole
         tree = paths.tree[leaf]
-        cheaper = np.bincount(tree, table - walked)[tree] < 0
+        cheaper = np.bincount(tree, table - way)[tree] < 0
     chosen = np.zeros(len(paths.nodes), dtype=bool)
     chosen[leaf[cheaper]] = True
     return chosen
+
+
+def _costs(forest: Forest, paths: Paths, background: Background | None, pairs: bool) -> tuple[FloatArray, FloatArray]:
+    """Nanoseconds of each leaf by table, and walked or compared: once and for each row, (leaves, 2) each.
+
+    Measured on 100 trees of depth 4 to 10, whose leaves have 2 to 10 players k.
+    """
+    k, values = paths.count[~paths.inner].astype(np.float64), forest.value.shape[1]
+    targets = k * (k - 1) / 2 if pairs else k
+    made = TABLE_NANOSECONDS + 2.0 ** np.minimum(k, 60) * (0.3 * k * k + 6 * targets * values)
+    made[k > MOST_BITS] = np.inf
+    if background is not None:
+        share = 0.75**k  # of pairs of rows that leave a cube, if each fails half of the tests
+        once, each = np.full(len(k), 1000.0), len(background.matrix) * (1 + 8 * share) * (1 + pairs * k)
+    else:
+        once, each = np.full(len(k), 150.0), np.full(len(k), 4.0 * (paths.most + 1) * values)
+        each *= 2 * len(np.unique(paths.player[paths.inner])) if pairs else 1
+    return np.stack([made, 1 + targets * values], axis=1), np.stack([once, each], axis=1)
 
 
 def _check_steady(rule: Semivalue, most: int) -> None:
@@ -405,7 +421,7 @@ def _portions(
     for d, level in enumerate(by.levels):
         depth[by.tree[level]] = d
     order = wanted[np.argsort(depth[wanted], kind="stable")]  # of like depth: none is walked with more nodes than it needs
-    each = WALKED if background is None else COMPARED + len(background.matrix)
+    each = COMPARED + (4 * len(by.levels) if background is None else len(background.matrix))
     for trees in _fill(order, (np.bincount(by.tree) / 2 * each)[order]):
         paths = paths_of(forest, trees, of)
         by_table = _by_table(forest, paths, rows, background, False)

@@ -200,24 +200,24 @@ class Forest:
 
     def _leaves_of_few(self, matrix: FloatArray) -> IntArray:
         """The same row by row, with every test of small trees tried at once."""
-        inner, depth = self._tests
+        inner = np.flatnonzero(self.feature >= 0)
         leaves = np.empty((self.trees, len(matrix)), dtype=np.int64)
         for row, left in enumerate(self.decisions(inner, matrix).T):
             below = self.left.copy()  # where the row goes from each node
             below[inner] = np.where(left, self.left[inner], self.right[inner])
             at = self.roots
-            for _ in range(depth):
+            for _ in range(self.depth):
                 at = below[at]
             leaves[:, row] = at
         return leaves
 
     @cached_property
-    def _tests(self) -> tuple[IntArray, int]:
-        """The inner nodes, and the most of them that one row meets in a tree."""
+    def depth(self) -> int:
+        """The most tests that one row meets in a tree."""
         at, depth = self.roots, 0
         while len(at := at[self.feature[at] >= 0]):
             at, depth = np.concatenate([self.left[at], self.right[at]]), depth + 1
-        return np.flatnonzero(self.feature >= 0), depth
+        return depth
 
     def margin(self, rows: object) -> FloatArray:
         """The model's raw output: (rows, outputs)."""

@@ -4,8 +4,8 @@ A leaf pays for a row x and a background row b when no player of its path is fai
 the players that b fails, B those that x fails. Failed players are bits of machine words, no wider than the leaf's path needs,
 so that comparing a row with all background rows is one operation per leaf and background row; few of them leave a cube.
 
-What a cube earns depends on |A| and |B| alone. So the cubes of a row are a sparse matrix over (leaf, background row), and one
-product with the players that each background row fails credits all of A; what B loses is summed over background rows first.
+What a cube earns depends on |A| and |B| alone. It is added to the players of A bit by bit; what B loses, which is the same for
+all background rows, is summed over them first.
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ class Comparison:
     ) -> None:
         self.forest, self.paths, self.leaf, self.background = forest, paths, leaf, background
         self.pairs, self.players, self.moments = pairs, players, rule.moments(paths.most)
+        self.shares = _shares(self.moments)
         self._theirs = fail_masks(forest, paths, leaf, background.matrix)
 
     def add(self, matrix: FloatArray, earned: FloatArray) -> None:
@@ -55,7 +56,7 @@ class Comparison:
             if self.pairs:
                 cubes.add_pairs(value, output, self.moments, self.players, outputs, flat[:, some])
             else:
-                cubes.add_credit(value, output, self.moments, outputs, flat[:, some])
+                cubes.add_credit(value, output, self.shares, outputs, flat[:, some])
 
 
 def leaf_cubes(
@@ -71,7 +72,7 @@ def leaf_cubes(
         own = fail_masks(forest, paths, leaf, matrix[some])
         step = CELLS_AT_ONCE // (len(background.matrix) * (some.stop - some.start))
         for wide, mine in _by_width(paths.count[leaf], step):
-            path = paths.path[leaf[mine]].astype(np.int64)
+            path = paths.path[leaf[mine], :wide].astype(np.int64)
             cubes = LeafCubes(_narrow(own, mine, wide), _narrow(theirs, mine, wide), path, background.weight)
             yield some, leaf[mine], cubes
 
@@ -130,43 +131,60 @@ class LeafCubes:
         self.own, self.theirs = [np.ascontiguousarray(words.T) for words in own], theirs
         self.path = path  # (leaves, most) the player of each bit
         leaves, m = theirs[0].shape
-        self.shape = len(self.own[0]), leaves, m
-        self.found = np.flatnonzero(_disjoint(self.own, theirs))  # in order of the rows
-        self.row, self.pair = np.divmod(self.found, leaves * m)  # pair: a leaf and a background row
-        self.leaf, b = np.divmod(self.pair, m)
-        self.weight = weight[b]
-        self.present = _size(theirs).ravel()[self.pair].astype(np.int64)  # |A|
-        self.absent = _size(self.own)[self.row, self.leaf].astype(np.int64)  # |B|
+        found = np.flatnonzero(_disjoint(self.own, theirs))  # in order of the rows
+        self.cell = found // m  # of row and leaf
+        self.row = self.cell // leaves
+        self.leaf = self.cell - self.row * leaves
+        self.pair = found - self.row * (leaves * m)  # a leaf and a background row
+        self.weight = weight[found - self.cell * m]
+        self.present = _size([words.ravel()[self.pair] for words in theirs])  # |A|
+        self.absent = _size([words.ravel() for words in self.own])[self.cell]  # |B|
 
-    def add_credit(self, value: FloatArray, output: IntArray, moments: FloatArray, outputs: int, earned: FloatArray) -> None:
+    def add_credit(
+        self, value: FloatArray, output: IntArray, shares: tuple[FloatArray, FloatArray], outputs: int, earned: FloatArray
+    ) -> None:
         """Add what A earns and B loses; value (leaves, values), earned (players × outputs, rows)."""
-        gain = moments[self.present - 1, self.absent] * self.weight
-        loss = moments[self.present, self.absent - 1] * self.weight
-        rows, leaves, _ = self.shape
-        lost = np.bincount(self.row * leaves + self.leaf, loss, rows * leaves)
-        failing = np.flatnonzero(lost)
-        who, place = _places([words.ravel()[failing] for words in self.own])
-        cell = failing[who]
-        row, leaf = np.divmod(cell, leaves)
-        target = self.path[leaf, place] * outputs + output[leaf]
+        if not len(self.cell):
+            return
+        gain, loss = (by.ravel()[self.present * np.intp(by.shape[1]) + self.absent] for by in shares)
+        gain *= self.weight
+        loss *= self.weight
+        first = np.flatnonzero(np.diff(self.cell, prepend=-1))
+        cells = self.cell[first]
+        lost = np.add.reduceat(loss, first)
         for v in range(value.shape[1]):
-            np.add.at(earned, (target + v, row), -lost[cell] * value[leaf, v])
-            self._add_gain(gain * value[self.leaf, v], output + v, outputs, earned)
+            self._add_up(self.theirs, self.pair, self.row, self.leaf, gain * value[self.leaf, v], output + v, outputs, earned)
+            row, leaf = self.row[first], self.leaf[first]
+            self._add_up(self.own, cells, row, leaf, -lost * value[leaf, v], output + v, outputs, earned)
 
-    def _add_gain(self, gain: FloatArray, output: IntArray, outputs: int, earned: FloatArray) -> None:
-        """Cubes (rows × pairs) times the players that each pair's background row fails (pairs × targets)."""
-        from scipy.sparse import csr_array
-
-        rows, leaves, m = self.shape
-        used, pairs = _number(self.pair, leaves * m)
-        who, place = _places([words.ravel()[pairs] for words in self.theirs])
-        leaf = pairs[who] // m
-        where, targets = _number(self.path[leaf, place] * outputs + output[leaf], len(earned))
-        ends = np.searchsorted(who, np.arange(len(pairs) + 1))
-        fails = csr_array((np.ones(len(where)), where, ends), shape=(len(pairs), len(targets)))
-        first = np.searchsorted(self.row, np.arange(rows + 1))
-        cubes = csr_array((gain, used, first), shape=(rows, len(pairs)))
-        earned[targets] += (cubes @ fails).toarray().T
+    def _add_up(
+        self,
+        masks: Masks,
+        place: IntArray,  # where the mask of each amount stands
+        row: IntArray,
+        leaf: IntArray,
+        amount: FloatArray,
+        output: IntArray,
+        outputs: int,
+        earned: FloatArray,
+    ) -> None:
+        """Add an amount to every player of its mask, bit by bit."""
+        targets, rows = earned.shape
+        first, path = row * targets + output[leaf], (self.path * outputs).ravel()
+        slot = leaf * self.path.shape[1]
+        for number, words in enumerate(masks):
+            left, given = words.ravel()[place], (first, slot + WORD * number, amount)
+            while True:
+                some = np.flatnonzero(left)
+                if not len(some):
+                    break
+                if len(some) < len(left):
+                    left, given = left[some], tuple(each[some] for each in given)
+                start, slots, amounts = given
+                rest = left & (left - 1)
+                target = start + path[slots + np.bitwise_count((left ^ rest) - 1)]
+                earned += np.bincount(target, amounts, rows * targets).reshape(rows, targets).T
+                left = rest
 
     def sides(self) -> tuple[BoolArray, BoolArray]:
         """Who is in A and who in B, by their places on the leaf's path: (cubes, places) each."""
@@ -180,7 +198,7 @@ class LeafCubes:
     ) -> None:
         """Add what each pair within A and B gets; earned (players² × outputs, rows)."""
         present, absent = self.sides()
-        a, c = self.present, self.absent
+        a, c = self.present.astype(np.int64), self.absent.astype(np.int64)
         i, j = np.triu_indices(present.shape[1], 1)
         kinds = (
             (present[:, i] & present[:, j], moments[a - 2, c]),
@@ -210,17 +228,11 @@ def _size(masks: Masks) -> npt.NDArray[np.uint16]:
     return sum((np.bitwise_count(words) for words in masks), np.zeros(masks[0].shape, dtype=np.uint16))
 
 
-def _number(found: IntArray, count: int) -> tuple[IntArray, IntArray]:
-    """Numbers below `count`, renumbered without gaps, and what each new number stands for."""
-    seen = np.zeros(count, dtype=bool)
-    seen[found] = True
-    return (np.cumsum(seen) - 1)[found], np.flatnonzero(seen)
-
-
-def _places(words: Masks) -> tuple[IntArray, IntArray]:
-    """The bits that are set in words (m,): which word, and which bit."""
-    bits = _bits(words)
-    return np.divmod(np.flatnonzero(bits), bits.shape[1])
+def _shares(moments: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """What one of A earns and one of B loses, by |A| and |B|."""
+    gain, loss = np.zeros_like(moments), np.zeros_like(moments)
+    gain[1:], loss[:, 1:] = moments[:-1], moments[:, :-1]
+    return gain, loss
 
 
 def _bits(words: Masks) -> BoolArray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -56,19 +57,22 @@ def paths_of(forest: Forest, trees: IntArray, players: IntArray) -> Paths:
     player = np.where(inner, players[np.maximum(forest.feature[nodes], 0)], -1)
     width = max(1, min(len(levels) - 1, len(np.unique(player[inner]))))
     count, slot, before = (np.full(len(nodes), fill) for fill in (0, 0, -1))
-    path, edge = (np.full((len(nodes), width), -1, dtype=np.int32) for _ in range(2))
-    for depth, level in enumerate(levels[1:]):
+    path = np.full((len(nodes), width), -1, dtype=np.int32)
+    edge = np.zeros(
+        (len(trees), width), dtype=np.int32
+    )  # of one level: the last edge above that tested each player of the path
+    for depth, (before_it, level) in enumerate(pairwise(levels)):
         here = np.arange(level.start, level.stop)
         above = parent[level]
         tested = player[above]
-        path[level, :depth], edge[level, :depth] = path[above, :depth], edge[above, :depth]
+        path[level, :depth], edge = path[above, :depth], edge[above - before_it.start]
         same = path[level, :depth] == tested[:, None]
         place = np.where(same.any(axis=1), same.argmax(axis=1), count[above]) if depth else count[above]
         seen = place < count[above]
         slot[above] = place
         count[level] = count[above] + ~seen
-        before[level] = np.where(seen, edge[here, place], -1)
-        path[here, place], edge[here, place] = tested, here
+        before[level] = np.where(seen, edge[here - level.start, place], -1)
+        path[here, place], edge[here - level.start, place] = tested, here
     return Paths(nodes, levels, by.tree, parent, by.is_left, inner, player, count, slot, path, before)
 
 

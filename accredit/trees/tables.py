@@ -61,7 +61,7 @@ class Tables:
         pairs: bool,
         players: int,
     ) -> None:
-        self.forest, self.blocks = forest, Blocks(paths, leaves)
+        self.forest, self.paths, self.blocks = forest, paths, Blocks(paths, leaves)
         weights = _coins(forest, self.blocks) if background is None else _counts(forest, self.blocks, background)
         self.lookups = [
             _lookup(forest, self.blocks, group, partial(weights, number), rule, pairs, players)
@@ -152,10 +152,12 @@ def _ratios(forest: Forest, paths: Paths) -> FloatArray:
 
 
 def shares(forest: Forest, by: Levels) -> FloatArray:
-    """The share of its parent's training weight that came to each node: (nodes,); 1 at a root, half where none came."""
-    cover = forest.cover[by.nodes]
-    above = np.where(by.parent < 0, cover, cover[by.parent])
-    return np.divide(cover, above, out=np.full_like(cover, 0.5), where=above > 0)
+    """The share of the training weight of both children that came to each node: (nodes,); 1 at a root, half where none came."""
+    share, first = np.ones(len(by.nodes)), by.levels[0].stop
+    cover = forest.cover[by.nodes[first:]].reshape(-1, 2)
+    both = cover.sum(axis=1, keepdims=True)
+    share[first:] = np.divide(cover, both, out=np.full_like(cover, 0.5), where=both > 0).ravel()
+    return share
 
 
 def _histograms(forest: Forest, blocks: Blocks, background: Background) -> list[FloatArray]:

@@ -17,8 +17,12 @@ import pytest
 from accredit.answers.hosted import hosted_game, token_edges
 from accredit.answers.hosted_model import HostedModel
 from accredit.answers.server import Server, ServerError, check_url
+from accredit.core.coalitions import from_index
 from accredit.errors import Code
 from accredit.explanation import explain_answer
+from accredit.explanation.answers import answer_subject
+from accredit.explanation.stream import listen
+from accredit.games.batches import reporting
 from accredit.models import builtin
 from tests.wording import refused
 from tools.model_server import Handler, ServedModel, serve
@@ -134,7 +138,7 @@ class LlamaCpp:
     """As llama.cpp's own server: no echo, prompts as token numbers, a bias, and log-probabilities of what it writes."""
 
     def __init__(self, biased: bool = False) -> None:
-        self.biased, self.forced = biased, 0
+        self.biased, self.forced, self.templates = biased, 0, 0
 
     def __call__(self, handler: Handler, body: dict[str, Any]) -> bool:
         served = handler.served
@@ -144,6 +148,10 @@ class LlamaCpp:
             pieces = [body["content"][a:b] for a, b in itertools.pairwise(edges)]
             named = [{"id": i, "piece": p} for i, p in zip(coded["input_ids"], pieces, strict=True)]
             handler.reply(200, {"tokens": named})
+            return True
+        if handler.path == "/apply-template":
+            self.templates += 1
+            handler.reply(200, {"prompt": "\n".join(message["content"] for message in body["messages"])})
             return True
         if not isinstance(body["prompt"], list):
             body = {name: body[name] for name in ("prompt", "max_tokens", "temperature")}
@@ -174,8 +182,24 @@ def test_a_server_that_only_judges_what_it_writes_is_made_to_write_the_answer(se
     with serve(served, dialect) as url:
         found = explain_answer(**ASKED, model=url)
     np.testing.assert_allclose(found["shapley"].credit, own["shapley"].credit, atol=1e-5)
-    assert dialect.forced == 1 + len(found.said.pieces) * (1 + 2 ** len(FACTS))  # the test of the bias; the cut; the game
+    assert dialect.forced == 2 + len(found.said.pieces) * (1 + 2 ** len(FACTS))  # the test of the bias; the cut; the game
+    assert f"{dialect.forced + 2} requests" in found.provenance["reading"]
     assert any("forced" in note.text for note in found.notes)
+
+
+@pytest.mark.slow
+def test_a_servers_own_chat_template_writes_messages(served: ServedModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    def about(handler: Handler) -> None:
+        handler.reply(200, {"chat_template": "…"} if handler.path == "/props" else {"data": [{"id": "served"}]})
+
+    monkeypatch.setattr(Handler, "do_GET", about)
+    template = LlamaCpp()
+    with serve(served, template) as url:
+        by_server = explain_answer(**ASKED, model=url)
+        as_text = explain_answer(**ASKED, model=url, chat=False)
+    assert template.templates >= 2 ** len(FACTS)
+    np.testing.assert_allclose(by_server["shapley"].credit, as_text["shapley"].credit, atol=1e-9)
+    assert any("the server's chat template" in note.text for note in by_server.notes)
 
 
 def test_a_server_whose_log_probabilities_hold_the_bias_is_found_out(served: ServedModel) -> None:
@@ -197,8 +221,12 @@ def test_a_real_llama_cpp_server_credits_the_passage() -> None:
     }
     found = explain_answer(**said, model=hosted)
     assert found.of("Selvik")["shapley"].top(1).players == (said["context"][0],)
-    with refused("unsupported", "answer", ServerError, has="part of a character"):  # a character of several tokens
-        explain_answer(**said | {"answer": "Selvik 🐦."}, model=hosted)
+    own = explain_answer(**said, model=str(need_model()))
+    np.testing.assert_allclose(found["shapley"].credit, own["shapley"].credit, atol=0.05)  # its keys and values have 16 bits
+    by_server = explain_answer(**said, model=HostedModel(hosted.url))
+    np.testing.assert_allclose(by_server["shapley"].credit, own["shapley"].credit, atol=0.05)
+    bird = explain_answer(**said | {"answer": "Selvik 🐦."}, model=hosted)  # a character of several tokens
+    assert any("🐦 earns nothing" in note.text for note in bird.notes)
 
 
 @pytest.mark.slow
@@ -260,7 +288,7 @@ def test_a_server_that_never_recovers_is_given_up(served: ServedModel) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("fault", "said"), [(drop_by_drop, "whole reply"), (nested, "not JSON")])
+@pytest.mark.parametrize(("fault", "said"), [(drop_by_drop, "whole reply"), (nested, "not a JSON")])
 def test_a_reply_without_an_end_or_of_endless_depth_is_given_up(served: ServedModel, fault: Any, said: str) -> None:
     faults = Faults(*[fault] * 2)
     with serve(served, faults) as url, refused("unavailable", kind=ServerError, has=said):
@@ -302,12 +330,72 @@ def test_a_token_over_the_edge_of_prompt_and_answer_is_refused(served: ServedMod
         hosted_game(HostedModel(url, name="served"), context=FACTS, query=QUERY, answer=SAID)
 
 
-def test_tokens_are_found_by_offsets_where_a_character_has_several() -> None:
+@pytest.mark.parametrize(
+    "parts", [("tea", " \ufffd", "\ufffd", " ."), ("<s>", "tea", "", " \ufffd", " .", "!"), ("tea", " ", "", " .")]
+)
+def test_tokens_are_found_where_a_character_has_several(parts: tuple[str, ...]) -> None:
     text = "tea 茶 ."
-    tokens = ["tea", " \ufffd", "\ufffd", " ."]
-    assert token_edges(text, tokens) is None
-    assert token_edges(text, tokens, [0, 3, 5, 5], text) == [(0, 3), (3, 5), (5, 5), (5, 7)]
-    assert token_edges(text, tokens, [0, 3, 2, 5], text) is None  # not in order
+    edges = token_edges(text, list(parts))
+    assert edges is not None
+    own = [(a, b) for a, b in edges if a >= 0 and b <= len(text)]
+    assert own[0] == (0, 3) and own[-1] == (5, 7)
+    assert [b for _, b in own[:-1]] == [a for a, _ in own[1:]]
+    assert token_edges("tea 茶 cup .", list(parts)) is None  # ASCII is never between parts of characters
+
+
+def test_characters_before_the_answer_that_a_server_writes_in_parts_do_not_move_it(served: ServedModel) -> None:
+    """As vLLM and llama-cpp-python echo them; offsets into their own tokens would be wrong."""
+    facts = ["Anna lives in Rome 🦜 .", *FACTS[1:]]
+
+    def broken(part: str) -> Any:
+        def fault(handler: Handler, body: dict[str, Any]) -> None:
+            reply = served.completions(body)
+            held = reply["choices"][0]["logprobs"]
+            k = next((k for k, token in enumerate(held["tokens"]) if "🦜" in token), None)
+            if k is not None:
+                held["tokens"][k : k + 1] = [held["tokens"][k].replace("🦜", part), part, part]
+                held["token_logprobs"][k : k + 1] = [held["token_logprobs"][k], -1.0, -1.0]
+                held["text_offset"] = [0] * len(held["tokens"])
+            handler.reply(200, reply)
+
+        return fault
+
+    with serve(served) as url:
+        plain = explain_answer(**ASKED | {"context": facts}, model=url)
+    for part in ("\ufffd", ""):
+        with serve(served, Faults(*[broken(part)] * 100)) as url:
+            found = explain_answer(**ASKED | {"context": facts}, model=url)
+        np.testing.assert_allclose(found["shapley"].credit, plain["shapley"].credit, atol=1e-9)
+
+
+@pytest.mark.slow
+def test_an_interruption_does_not_wait_for_replies(served: ServedModel) -> None:
+    """Whoever follows leaves while three requests hang and one waits as long as the server asked."""
+    hanging = threading.Event()
+
+    def hang(handler: Handler, body: dict[str, Any]) -> None:
+        hanging.wait(90)
+
+    faults = Faults(None, hang, hang, hang, status(429, Retry_After="90"))
+    everybody = from_index(np.arange(2 ** len(FACTS)), len(FACTS))
+    with serve(served, faults) as url:
+        hosted = HostedModel(url, name="served", concurrency=4)
+        subject = answer_subject(hosted, None, answer=SAID, context=FACTS, query=QUERY)
+
+        def work(say: Any) -> None:
+            with reporting(say):
+                subject.game.ask(everybody)
+
+        stream, began = listen(work, pace=0.0), time.monotonic()
+        while faults.seen < 5:
+            next(stream)
+            assert time.monotonic() - began < 60
+        began = time.monotonic()
+        stream.close()
+        assert time.monotonic() - began < 45
+        hanging.set()
+        assert subject.game.ask(everybody).shape == (8, len(subject.game.outputs))  # it may be asked again
+    assert faults.seen > 5
 
 
 @pytest.mark.slow
@@ -392,8 +480,18 @@ def test_settings_by_name_are_checked() -> None:
         explain_answer(**ASKED, server={"name": "x"})
     with refused("misplaced", "memory"):
         explain_answer(**ASKED, model="http://127.0.0.1:9/v1", memory=1e9)
-    with refused("missing", "tokenizer"):
-        explain_answer([{"role": "user", "content": "Where ?"}], model="http://127.0.0.1:9/v1", answer="Rome", players="word")
+
+
+@pytest.mark.parametrize("page", [status(302), status(403), lambda handler, body: handler.reply(200, b"<html>Welcome</html>")])
+def test_messages_need_a_template_whatever_a_proxy_says_of_other_addresses(
+    served: ServedModel, monkeypatch: pytest.MonkeyPatch, page: Any
+) -> None:
+    monkeypatch.setattr(Handler, "do_GET", lambda handler: page(handler, {}))
+    hosted = {"name": "served"}
+    with serve(served) as url:
+        with refused("missing", "tokenizer"):
+            explain_answer([{"role": "user", "content": "Where ?"}], model=url, server=hosted, answer="Rome", players="word")
+        assert explain_answer(**ASKED, model=url, server=hosted)["shapley"].total
 
 
 def test_requests_are_not_sent_more_often_than_allowed(served: ServedModel) -> None:

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from accredit.answers.hosted_model import HostedModel
-from accredit.answers.matching import says
+from accredit.answers.hosted_model import HostedModel, says
 from accredit.answers.replies import NOISE, noise_of, with_noise
 from accredit.answers.server import ServerError
 from accredit.core import Attribution, BoolArray, FloatArray

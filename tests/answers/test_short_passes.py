@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 
 from accredit.games import text_game
 from accredit.games.text import _Short
-from accredit.models.first_block import look_up
+from accredit.models.short_passes import look_up
 from tests.games.test_text_game import some_coalitions
 from tests.models.small_models import TEXT, text_for, text_model
 from tests.wording import refused

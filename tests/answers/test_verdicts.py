@@ -112,7 +112,7 @@ def test_the_smallest_groups_that_take_the_surprise_away_are_the_support(alone, 
 
 
 def test_the_p_value_counts_planted_sentences_that_are_no_less_unlike():
-    weights = np.zeros((4, 3))
+    weights = np.zeros((5, 3))
     weights[1] = [0.0, -1.0, 1.0]  # the larger the surprise without passages, the less it is from memory
     told = Calibration("m", weights, {origin: [(0.5, 1.0, 2.0, 4.0)] for origin in Origin.known()})
     seen = Surprise(np.expm1(1.0), 0.0)

@@ -478,3 +478,6 @@ def test_prices_say_what_to_buy_and_bad_ones_are_refused_by_name(run, tmp_path):
     assert json.loads(run(*line, "--prices", "cost", "--json")[1])["worth"]["purchases"] == plan  # and it is not a feature
     code, _, err = run(*BASE, "--prices", "cost")
     assert code == 2 and "--players" in err
+    (tmp_path / "train.csv").write_text("\n".join(written).replace(",20\n", ",cheap\n") + "\n")
+    code, _, err = run(*line, "--prices", "cost")
+    assert code == 2 and "'cheap' for 'bob'" in err  # the word is named, not a number beside it

@@ -88,7 +88,7 @@ def test_what_has_no_shorter_form_is_announced_and_refused_where_it_is_too_long(
     from accredit.explanation import attention, zeroing
 
     asked = {"answer": "It is", "methods": "flow,value-zeroing"}
-    monkeypatch.setattr(attention, "FORETOLD", 0)
+    monkeypatch.setattr(attention, "ANNOUNCED", 0)
     monkeypatch.setattr(forecast, "LONG", 0.0)
     told = []
     assert explain("A good film.", answering("llama"), **asked, announce=told.append).attributions

@@ -12,16 +12,17 @@ import torch
 import accredit
 from accredit import views
 from accredit.answers.planted import Origin, planted_prompt
-from accredit.answers.verdicts import Calibration
+from accredit.answers.verdicts import Calibration, Surprise
 from accredit.core import NoteKind
 from accredit.errors import InvalidInput
+from accredit.explanation import citations
 from accredit.explanation.citations import Citations, _Passes, cite
 from accredit.explanation.loading import answering_model
 from accredit.models import builtin
 from accredit.models.builtin.facts import facts
 from tests.wording import refused, says
 
-WEIGHTS = np.array([[0.0, 1.0, 0.0], [2.0, -3.0, 1.0], [-1.0, 0.0, 1.0], [-2.0, 0.0, 1.5]])
+WEIGHTS = np.array([[0.0, 1.0, 0.0], [2.0, -3.0, 1.0], [-1.0, 0.0, 1.0], [-2.0, 0.0, 1.5], [0.0, 0.0, 0.0]])
 SURE = Calibration("made by hand", WEIGHTS, {origin: [tuple(np.linspace(0, 0.5, 20))] for origin in Origin.known()})
 ANSWERED = {"context": ["Anna lives in Rome .", "Boris owns a dog ."], "query": "Where does Anna live ?"}
 
@@ -94,8 +95,57 @@ def test_a_function_of_prompts_is_asked_word_by_word():
     found = cite(None, hosted, **asked, calibration=SURE)
     first, second = found
     assert [found.text_of(each) for each in found] == ["Anna lives in Rome.", "It rains."]
-    assert first.none.surprise == pytest.approx(6.0) and first.whole.surprise == pytest.approx(0.2)
+    assert first.none.surprise == pytest.approx(6.0) and first.whole.surprise == pytest.approx(0.1)  # of Rome
     assert first.none.worst == "Rome" and second.none.surprise == pytest.approx(0.1)
+
+
+def reads_by_words(said=0.1, else_=9.0):
+    """A hosted model to which a word that some passage has is likely, and any other is not."""
+
+    def hosted(prompts, answer):
+        return [
+            -sum(said if word.strip(".,") in prompt.rpartition("?")[0] else else_ for word in answer.split())
+            for prompt in prompts
+        ]
+
+    return hosted
+
+
+@pytest.mark.parametrize(
+    ("context", "query", "answer", "because"),
+    [
+        (["The inn has 61 rooms."], "How many rooms has the inn?", "The inn has 62 rooms.", "“62”"),
+        (["Pellworth is the mayor of Drusk."], "Who is the mayor of Drusk?", "The mayor of Drusk is not known.", "“not”"),
+        (["Is it open? It is."], "Is the inn open?", "The inn is open.", "nothing that the question does not say"),
+        (["Anna sings.", "Boris sings.", "Clara sings."], "Who sings?", "Anna, Boris and Clara sing.", "share no name"),
+    ],
+)
+def test_what_must_not_be_cited_is_not_whatever_the_model_finds_likely(context, query, answer, because):
+    (found,) = cite(None, reads_by_words(else_=0.2), context=context, query=query, answer=answer, calibration=SURE)
+    assert found.verdict is not Origin.PASSAGES and not found.support
+    bars = citations.bars_by_words(
+        answer, query, context, Surprise(9.0, 0.1, {frozenset([0]): 0.1}, held={frozenset([0]): 0.4})
+    )
+    assert because in bars[Origin.PASSAGES]
+
+
+def test_names_that_could_as_well_be_exchanged_are_not_cited(language_model):
+    """The other way round is likelier, so the passage that says it of the other is no source."""
+    asked = {
+        "context": ["Last week Boris Lund lent a ladder to Anna Berg.", "It rained."],
+        "query": "Who lent a ladder to whom?",
+    }
+    (found,) = cite(None, str(language_model), answer="Anna Berg lent a ladder to Boris Lund.", quotes=False, **asked)
+    assert not found.support
+
+
+def test_a_denial_is_not_cited_from_the_passage_that_it_denies(language_model):
+    passages = ["Pellworth is the mayor of Drusk.", "The museum in Orsund has 8 rooms.", "The museum in Orholm has 9 rooms."]
+    asked = {"context": passages, "query": "Who is the mayor of Drusk?", "quotes": False}
+    (found,) = cite(None, str(language_model), answer="The mayor of Drusk is not specified.", **asked)
+    assert not found.support
+    (found,) = cite(None, str(language_model), answer="Pellworth is the mayor of Drusk.", **asked)
+    assert found.support == ((0,),)
 
 
 def test_another_model_than_the_calibrated_one_is_said():
@@ -211,6 +261,14 @@ def test_words_across_tokens_are_targets(language_model):
     assert by_sum.total == pytest.approx(directly.total) and by_sum.top(1).players == (asked["context"][0],)
     with pytest.raises(InvalidInput):
         whole.of("Drusk town")
+
+
+def test_the_whole_answer_is_its_own_target_and_no_name_is_no_target():
+    found = accredit.explain(**ANSWERED, methods="shapley", target="answer")
+    assert found.of(" Anna lives in Rome . ").target == found.target == "answer"
+    for odd in (None, 3, ["Rome"]):
+        with refused("type", "output"):
+            found.of(odd)
 
 
 def test_what_earned_nothing_says_so_first(language_model):

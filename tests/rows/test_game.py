@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.ensemble import IsolationForest, RandomForestClassifier
+from sklearn.gaussian_process import GaussianProcessClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression, RidgeClassifier, SGDClassifier
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
@@ -54,7 +55,8 @@ def test_both_classes_of_a_decision_value_earn_opposite_credit(classifier):
 def test_units_are_those_in_which_a_model_adds_up():
     assert as_row_model(LogisticRegression().fit(X, Y)).unit(None) == "logit"
     assert as_row_model(RandomForestClassifier(n_estimators=3, random_state=0).fit(X, Y)).unit(None) == "probability"
-    assert as_row_model(KNeighborsClassifier(n_neighbors=20).fit(X, Y)).unit(None) == "log-odds"
+    assert as_row_model(KNeighborsClassifier(n_neighbors=20).fit(X, Y)).unit(None) == "probability"
+    assert as_row_model(GaussianProcessClassifier().fit(X[:30], Y[:30])).unit(None) == "log-odds"
     assert as_row_model(LinearRegression().fit(X, Y)).unit(None) == "value"
     outliers = IsolationForest(n_estimators=10, random_state=0).fit(X)
     assert_allclose(as_row_model(outliers).outputs(X[:4], "value")[:, 0], outliers.decision_function(X[:4]))

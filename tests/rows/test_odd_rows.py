@@ -266,3 +266,49 @@ def test_a_ranker_of_catboost_is_explained():
     for dependence in ("interventional", "empirical"):
         found = accredit.explain(X[:2], model, background=X[30:], dependence=dependence)
         assert_allclose(found.base[0] + found.credit[:, :, 0].sum(axis=1), model.predict(X[:2]), err_msg=dependence)
+
+
+def test_a_function_may_write_into_its_rows():
+    """It once wrote into the background, which the next coalitions were then made of: credit was wrong without a word."""
+    rows, background = np.array([[1.0, 2.0], [3.0, -1.0]]), np.array([[0.5, 0.5], [1.5, 0.0]])
+
+    def doubled(given):
+        given *= 2
+        return given.sum(axis=1)
+
+    found = accredit.explain(rows, doubled, background=background)
+    np.testing.assert_allclose(found.credit[..., 0], 2 * (rows - background.mean(axis=0)), atol=1e-12)
+    assert rows[0, 0] == 1.0 and background[0, 0] == 0.5
+
+
+def test_a_model_that_answers_at_random_is_said_to():
+    rng = np.random.default_rng(0)
+    found = accredit.explain(np.ones((2, 3)), lambda x: x.sum(axis=1) + rng.normal(size=len(x)), background=np.zeros((4, 3)))
+    assert any("answers differently when it is asked again" in note.text for note in found.notes)
+    steady = accredit.explain(np.ones((2, 3)), lambda x: x.sum(axis=1), background=np.zeros((4, 3)))
+    assert not steady.notes
+
+
+def test_labels_that_hold_together_are_each_compared_with_their_absence():
+    class Labels:
+        classes_ = np.array(["rain", "wind", "hail"])
+
+        def predict_proba(self, rows):
+            return 1 / (1 + np.exp(-np.asarray(rows) @ np.array([[1.0, 0.5, 0.0], [0.0, 2.0, -1.0]])))
+
+    rows, background = np.array([[1.0, 2.0], [0.5, -1.0]]), np.zeros((3, 2))
+    found = accredit.explain(rows, Labels(), background=background)
+    assert found.payoff == "log-odds"
+    slopes = np.array([[1.0, 0.5, 0.0], [0.0, 2.0, -1.0]])
+    np.testing.assert_allclose(found.credit, rows[:, :, None] * slopes, atol=1e-12)  # once of chances that were made to add up
+    with refused("unsupported", "payoff", has="do not add up to 1"):
+        accredit.explain(rows, Labels(), background=background, payoff="loss")
+
+
+def test_what_predicts_by_another_name_is_offered_as_a_function():
+    class Lifetimes:
+        def predict_median(self, rows):
+            return np.asarray(rows).sum(axis=1)
+
+    with refused("type", "model", has="lambda rows: model.predict_median(rows)"):
+        accredit.explain_rows(np.ones((2, 2)), Lifetimes(), background=np.zeros((3, 2)))

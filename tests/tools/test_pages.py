@@ -27,11 +27,13 @@ def test_the_wheel_page_is_what_the_kept_lines_say():
 
 
 def test_the_report_of_citations_is_what_the_kept_lines_say():
-    lines, tests, told = citations.read(citations.LINES), citations.read(citations.TESTS), usual_calibration()
-    again = citations.calibration(lines, citations.PROMPTS)
+    told = usual_calibration()
+    seen = citations.told_apart(citations.read(citations.LINES), citations.planted(citations.PROMPTS))
+    tests = citations.told_apart(citations.read(citations.TESTS), citations.unseen())
+    again = citations.calibration(seen)
     np.testing.assert_allclose(told.weights, again.weights, rtol=1e-3, atol=1e-3)
     written = citations.REPORT.read_text(encoding="utf-8")
-    assert written == citations.report(lines, tests, told), "write it again: python -m tools.citations --only-report"
+    assert written == citations.report(seen, tests, told), "write it again: python -m tools.citations --only-report"
 
 
 def test_the_table_of_methods_for_answers_is_what_the_kept_lines_say():

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from itertools import combinations
 from math import comb
 from typing import Any
@@ -55,6 +56,18 @@ def pairs_by_definition(v: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return matrix
 
 
+def each_way(monkeypatch: Any) -> Iterator[None]:
+    """By what is prepared for few rows; then with nothing prepared, by tables, by walking or comparing; by kept tables."""
+    yield
+    with monkeypatch.context() as patch:
+        patch.setattr(ways, "KEPT_BYTES", 0)
+        for by_table in (True, False):
+            patch.setattr(ways, "_by_table", lambda forest, paths, *_, t=by_table: ~paths.inner & t)
+            yield
+    monkeypatch.setattr(ways.TreeShares, "_rows_for_tables", lambda shares: 0)
+    yield
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(COUNT))
 @pytest.mark.parametrize("family", FAMILIES)
@@ -65,8 +78,7 @@ def test_credit_and_interactions_are_those_of_all_coalitions(family: str, seed: 
     read = ensemble_of(model)
     matrix, compared = read.matrix(explained), read.matrix(background)
     expected = [table(read, explained[r : r + 1], background) for r in range(2)]
-    for by_table in (True, False):
-        monkeypatch.setattr(ways, "_by_table", lambda forest, paths, *_, t=by_table: ~paths.inner & t)
+    for _ in each_way(monkeypatch):
         for value in values(5):
             got = tree_credit(read.forest, matrix, compared, value=value, interactions=True)
             for r, v in enumerate(expected):
@@ -84,8 +96,7 @@ def test_cover_ratios_are_those_of_all_coalitions(family: str, seed: int, monkey
     players = np.array([0, 1, 1, 2, 3]) if seed % 2 else np.arange(5)
     n = int(players.max()) + 1
     v = np.array([covered(read.forest, matrix, from_index(np.array([s]), n)[0][players]) for s in range(1 << n)])
-    for by_table in (True, False):
-        monkeypatch.setattr(ways, "_by_table", lambda forest, paths, *_, t=by_table: ~paths.inner & t)
+    for _ in each_way(monkeypatch):
         for value in values(n):
             agrees(tree_credit(read.forest, matrix, value=value, interactions=True, players=players), 0, v, value)
 
@@ -114,9 +125,9 @@ def covered(forest: Any, matrix: np.ndarray, plays: np.ndarray) -> np.ndarray:
             left = forest.decisions(np.array([node]), matrix)[0, 0]
             walk(sides[0] if left else sides[1], share, first)
         else:
+            both = sum(forest.cover[side] for side in sides)  # xgboost rounds it to single precision at the node itself
             for side in sides:
-                split = forest.cover[side] / forest.cover[node] if forest.cover[node] > 0 else 0.5
-                walk(side, share * split, first)
+                walk(side, share * (forest.cover[side] / both if both > 0 else 0.5), first)
 
     for root, first in zip(forest.roots, forest.output, strict=True):
         walk(root, 1.0, first)

@@ -227,17 +227,27 @@ def test_weights_that_no_stable_rule_serves_are_refused_on_deep_trees():
 
 
 @pytest.mark.parametrize("outputs", [1, 3])
-def test_twigs_serve_what_the_walk_gives(monkeypatch, outputs):
+def test_tables_serve_what_the_walk_gives(outputs):
+    """Few rows are walked; once tables would have cost less they are made, and the numbers stay."""
     rng = np.random.default_rng(0)
     x = rng.normal(size=(400, 5)).round(1)
     y = np.stack([np.sin(2 * x[:, 0]) + x[:, 1] * x[:, k] for k in range(outputs)], axis=1)
     model = RandomForestRegressor(6, max_depth=9, random_state=0).fit(x, y if outputs > 1 else y[:, 0])
-    forest = forest_of(model)
-    monkeypatch.setattr(credit, "MOST_BITS", 0)  # no tables
-    monkeypatch.setattr(credit, "TWIG_NODES", 500)
+    shares = credit.TreeShares(forest_of(model))
+    walked = shares.credit(x[:40])
+    assert not shares._kept.tables and all(isinstance(way, walk.Walk) for way, _ in shares._kept.ways)
+    shares.credit(np.tile(x, (30, 1)))
+    looked_up = shares.credit(x[:40])
+    assert shares._kept.tables and not len(shares._kept.nothing)
+    assert_allclose(looked_up.credit, walked.credit, atol=1e-12)
+    assert_allclose(walked.credit.sum(axis=1) + walked.base, model.predict(x[:40]).reshape(40, -1), atol=1e-10)
+
+
+def test_a_walk_of_large_forests_takes_some_trees_at_a_time(monkeypatch):
+    x, y = numbers(0, missing=False, rows=200, columns=8)
+    forest = forest_of(RandomForestRegressor(6, random_state=0).fit(x, y))
+    usual = tree_credit(forest, x[:9]).credit
+    monkeypatch.setattr(credit, "WALK_NODES", 300)
     shares = credit.TreeShares(forest)
-    walked, twigs = shares.credit(x[:40]), shares.credit(x[:40])
-    assert all(isinstance(way, walk.TwigWalk) for way, _ in shares._kept.ways) and len(shares._kept.ways) > 1
-    assert not len(shares._kept.nothing)
-    assert_allclose(twigs.credit, walked.credit, atol=1e-12)
-    assert_allclose(twigs.credit.sum(axis=1) + twigs.base, model.predict(x[:40]).reshape(40, -1), atol=1e-10)
+    assert len(shares._kept.ways) > 1
+    assert_allclose(shares.credit(x[:9]).credit, usual, atol=1e-12)

@@ -197,7 +197,7 @@ def test_texts_are_drawn_in_the_direction_in_which_they_are_read(browser, server
     visit.see(".inspector h2").to_have_text("رائع")
     visit.explain("这部电影很好。", "leave-one-out")
     visit.see(".lead .t").to_have_count(7)
-    visit.see("#explain-result").to_contain_text("The model knows no token of this text")
+    visit.see("#explain-result").to_contain_text("Every word here is unknown to the model")
     visit.close()
 
 

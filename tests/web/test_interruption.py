@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from accredit import explain, explain_answer
-from accredit.web.interruption import Interrupted, Line, ask_in_every_layer
+from accredit.web.model_process import Interrupted, Line, ask_in_every_layer
 
 FACTS = {"context": ["Anna lives in Rome .", "Boris owns a dog ."], "query": "Where does Anna live ?"}
 

@@ -151,6 +151,10 @@ def test_a_file_that_does_not_tell_how_it_is_written_is_read_again_when_a_field_
     visit.see("#tables-form .problem").to_contain_text("is 1000 or 1.000")
     with page.expect_response(lambda response: response.url.endswith("/api/table/columns")):
         page.select_option("#table-writing [name=decimal]", ",")
+    with page.expect_request(lambda request: request.url.endswith("/api/table/columns")) as sent:
+        page.fill("#table-writing [name=truth]", "yes, no")
+        page.press("#table-writing [name=truth]", "Tab")
+    assert sent.value.post_data_json["writing"]["truth"] == ["yes", "no"]
     with visit.working("/api/table"):  # afterwards the result can be saved
         page.click("#tables-form .primary")
     visit.close()

@@ -134,9 +134,10 @@ def finish(ax: Axes, title: str, below: str = "") -> Axes:
     share = ax.get_position().width / ALONE * figure_of(ax).get_figwidth() / WIDTH
     beside = max((_letters_beside(label.get_text()) for label in ax.get_yticklabels()), default=0)
     wide = max(round(TITLE * share) - beside, TITLE // 3)
-    colours, lines = look(ax), textwrap.wrap(plain(title), wide) if below else [plain(title)]
+    colours = look(ax)
     ax.set_xlabel("\n".join(part for line in ax.get_xlabel().split("\n") for part in textwrap.wrap(line, wide) or [""]))
-    ax.set_title("\n".join(filter(None, [*lines, below])), loc="left", fontsize="medium", color=colours.ink)
+    lines = [line for text in (title, below) for line in textwrap.wrap(plain(text), wide)]
+    ax.set_title("\n".join(lines), loc="left", fontsize="medium", color=colours.ink)
     ax.spines[["top", "right"]].set_visible(False)
     for side in ("left", "bottom"):
         ax.spines[side].set_color(colours.soft)
@@ -174,7 +175,7 @@ def fold_numbers(ax: Axes) -> None:
 
     for axis, ends in ((ax.xaxis, ax.get_xlim()), (ax.yaxis, ax.get_ylim())):
         largest = max(map(abs, ends))
-        if not isinstance(axis.get_major_formatter(), ScalarFormatter) or 1e-3 <= largest < 1e5 or largest == 0:
+        if not isinstance(axis.get_major_formatter(), ScalarFormatter) or 1e-3 <= largest < 1e6 or largest == 0:
             continue
         power = floor(log10(largest))
         axis.set_major_formatter(FuncFormatter(lambda x, _, unit=10.0**power: round_off(x / unit, 4)))

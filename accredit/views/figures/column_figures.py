@@ -11,8 +11,7 @@ from accredit import defaults
 from accredit.checks.json_data import round_off
 from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.errors import InvalidInput
-from accredit.rows.cohorts import numbers
-from accredit.rows.redundancy import column_distances
+from accredit.rows.cohorts import column_distances, numbers
 from accredit.rows.result import TableExplanation
 from accredit.views.figures.canvas import (
     Look,
@@ -249,6 +248,9 @@ def violin(explanation: TableExplanation, ax: Axes | None = None, *, top: int = 
     ax.axvline(0, color=colours.soft, linewidth=0.8, zorder=0)
     for y, i in enumerate(shown.tolist()):
         credit = explanation.credit[:, i, k]
+        if not np.ptp(credit):  # one number, which has no density
+            ax.plot(credit[:1], [y], "o", color=colours.paper, markeredgecolor=colours.ink, markersize=4)
+            continue
         at, density = _density(credit)
         share, known = ranks(np.array(explanation.values[i], dtype=object))
         tall = SPREAD * density / (density.max() or 1.0)
@@ -271,8 +273,7 @@ def violin(explanation: TableExplanation, ax: Axes | None = None, *, top: int = 
 
 
 def _density(credit: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """A grid over some numbers and their density on it: a sum of bells, as wide as Silverman's rule says; one thin bell where
-    all are the same."""
+    """A grid over some numbers and their density on it: a sum of bells, as wide as Silverman's rule says."""
     spread = min(float(credit.std()), float(np.subtract(*np.quantile(credit, [0.75, 0.25]))) / 1.34 or np.inf)
     width = (
         0.9 * spread * len(credit) ** -0.2 if np.isfinite(spread) and spread > 0 else 1e-3 * (abs(float(credit.mean())) or 1.0)

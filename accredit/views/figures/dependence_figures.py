@@ -66,7 +66,7 @@ def scatter(
     ax.set_xlabel(plain(player))
     ax.set_ylabel(f"credit, {worth(explanation)}")
     fold_numbers(ax)
-    return finish(ax, f"How credit depends on {plain(player)}{share_drawn(len(drawn_rows), len(explanation), 'rows')}")
+    return finish(ax, f"How credit depends on {player}{share_drawn(len(drawn_rows), len(explanation), 'rows')}")
 
 
 def _histogram(ax: Axes, x: FloatArray, known: BoolArray, colours: Look) -> None:
@@ -147,7 +147,7 @@ def effect(found: Effect, ax: Axes | None = None, *, seed: int = 0) -> Axes:
     fold_numbers(ax)
     return finish(
         ax,
-        f"How the output depends on {plain(found.column)}{share_drawn(len(drawn_rows), len(found.lines), 'lines')}",
+        f"How the output depends on {found.column}{share_drawn(len(drawn_rows), len(found.lines), 'lines')}",
         "dotted: base value; a line for every row",
     )
 

@@ -71,7 +71,7 @@ def waterfall(explanation: TableExplanation, row: int = 0, ax: Axes | None = Non
         texts.append(ax.text(x, height, label, ha="center", va=place, color=colours.ink, fontsize="small", fontweight=bold))
     below = "; ".join(filter(None, [_left(explanation, row), said]))
     ax.set_xlabel(worth(explanation) + f"\n{below}" * bool(below))
-    finish(ax, row_headline(explanation, row).text, plain(f"{row_name(explanation, row)}: what leads to {_what(explanation)}"))
+    finish(ax, row_headline(explanation, row).text, f"{row_name(explanation, row)}: what leads to {_what(explanation)}")
     reach = _reach(explanation.row(row), top, ends) if said else []
     ends_drawn = [base, prediction, *ends.tolist(), *(ends - steps).tolist(), *reach]
     make_room(ax, texts, min(ends_drawn), max(ends_drawn))
@@ -205,7 +205,7 @@ def force(explanation: TableExplanation, row: int = 0, ax: Axes | None = None, *
     ax.spines["left"].set_visible(False)
     dotted = f"dotted: base value {round_off(base)}{_chance(explanation, None)}"
     ax.set_xlabel("; ".join(filter(None, [worth(explanation), dotted, _left(explanation, row)])))
-    finish(ax, row_headline(explanation, row).text, plain(f"{row_name(explanation, row)}: what leads to {_what(explanation)}"))
+    finish(ax, row_headline(explanation, row).text, f"{row_name(explanation, row)}: what leads to {_what(explanation)}")
     said = f"f(x) = {round_off(meeting)}{_chance(explanation, row)}"
     top_text = ax.text(meeting, 0.66, said, ha="center", va="bottom", color=colours.ink, fontweight="bold", fontsize="small")
     lay_out(ax)

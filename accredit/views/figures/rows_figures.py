@@ -20,7 +20,6 @@ from accredit.views.figures.canvas import (
     look,
     name_lines,
     new_axes,
-    plain,
     short,
     signed_colours,
     value_colours,
@@ -194,7 +193,7 @@ def monitor(explanation: TableExplanation, column: str, ax: Axes | None = None, 
     ax.set_xlabel("row" if over is None else "over")
     ax.set_ylabel(f"credit of {short(column)}, {worth(explanation)}")
     fold_numbers(ax)
-    return finish(ax, f"Credit of {plain(column)} along {counted(len(x), 'row')}", said)
+    return finish(ax, f"Credit of {column} along {counted(len(x), 'row')}", said)
 
 
 def find_change(series: FloatArray) -> Change | None:

@@ -26,11 +26,13 @@ PICKS = {
 def headline(found: GraphFlow) -> str:
     """How much flows, and what proves that no more can, or at no less cost."""
     if found.cut is None:
-        return f"Least cost {round_off(found.cost)}; proved by prices, gap {round_off(found.certificate['gap'], 1)}"
+        return f"Least cost {round_off(found.cost)}; proved by prices, gap {round_off(found.certificate['gap'], 1)}."
     side = ", ".join(map(printable, found.source_side[:NAMED]))
     more = len(found.source_side) - NAMED
     side = f"around {side}" + f" and {more:,} more" * (more > 0) if side else "at the sources"
-    return f"Maximum flow {round_off(found.value)}; the cut {side} lets no more than {round_off(found.cut)} through"
+    if found.value == 0:
+        return f"Nothing can flow: the cut {side} lets nothing through."
+    return f"Maximum flow {round_off(found.value)}; the cut {side} lets no more than {round_off(found.cut)} through."
 
 
 def verdict(found: GraphFlow, graph: Graph, epsilon: float, cheapest: bool = False) -> list[str]:

@@ -29,7 +29,7 @@ from accredit.series.result import SeriesExplanation
 from accredit.values.report import GameReport
 from accredit.views.language.answer_words import READABLE, payoff_ends, payoff_words, players_word
 from accredit.views.language.leaders import HALF, Lead, Leaders, Support, lead, leaders, reaches
-from accredit.views.language.numbers import between, brief, fix, part_of, percent
+from accredit.views.language.numbers import ROUNDING, between, brief, fix, part_of, percent
 from accredit.views.language.phrases import chance, counted, interactions_headline, place_name, title, unit
 from accredit.views.language.printable import short
 
@@ -56,6 +56,7 @@ class Voice:
     up: tuple[str, str] = ("raises it", "raise it")
     down: tuple[str, str] = ("lowers it", "lower it")
     whole: str = "accounts for {} of it"  # most, nearly all or all
+    sum: str = "whole change"  # what all credit may add up to
     unit: str = ""  # of credit, written behind it
     quoted: bool = False
 
@@ -65,8 +66,8 @@ class Voice:
         return one if len(end.players) == 1 else several
 
 
-EARN = Voice("player", ("earns", "earn"), ("loses", "lose"), "earns {} of it")
-WORTH = Voice("row", ("is worth", "are worth"), ("costs", "cost"), "is worth {} of it")
+EARN = Voice("player", ("earns", "earn"), ("loses", "lose"), "earns {} of it", "total")
+WORTH = Voice("row", ("is worth", "are worth"), ("costs", "cost"), "is worth {} of it", "total")
 
 
 @dataclass(frozen=True)
@@ -109,7 +110,7 @@ def headline(result: object) -> Headline:
     >>> from accredit.values import shapley
     >>> for worth in ([0, 60, -20, 40], [0, 1.9, 0.05, 1.95], [0, 1, 1, 2], [0, 0, 0, 0]):
     ...     print(headline(shapley(TableGame(("TV", "radio"), worth))))
-    TV earns more than any other player (+60), radio loses more than any other (−20); together +40.
+    TV earns (+60), radio loses (−20); together +40.
     TV earns most of it: 1.90 of 1.95.
     TV and radio earn the same: 1 each of 2.
     No player is credited with anything: all credit is 0.
@@ -137,10 +138,11 @@ def write(told: Leaders, voice: Voice, count: int) -> str:
         return _rank(told, voice) + doubt
     if told.share is not None and first.support is not Support.OVERLAP:
         return _part(first, told, voice, count) + doubt
-    said = _end(first, voice, count)
+    pair = count == 2 and second is not None and _may_name(second)  # each goes its own way: neither is more of anything
+    said = _end(first, voice, count, again=pair)
     if second is not None and _may_name(second):
         said += ", " + _end(second, replace(voice, unit=""), count, again=True)
-    return said + _sum(told, voice) + doubt
+    return said + _sum(told, voice, count) + doubt
 
 
 def _nothing(told: Leaders) -> str:
@@ -157,8 +159,8 @@ def _may_name(end: Lead) -> bool:
 def _unnamed(end: Lead, voice: Voice, count: int) -> str:
     if end.support is Support.UNCERTAIN:
         assert end.ends is not None
-        largest = f"{brief(end.credit[0])}, {between(*end.ends, 3)}"
-        return f"no {voice.noun} stands out: the interval of the largest credit ({largest}) holds 0"
+        largest = f"{brief(end.credit[0])}, may be nothing (interval {between(*end.ends, 3)})"
+        return f"no {voice.noun} stands out: even the largest credit, {largest}"
     which = f"all {count}" if len(end.players) == count else f"the {len(end.players)} largest"
     return f"no single {voice.noun} leads: the intervals of {which} overlap"
 
@@ -171,9 +173,14 @@ def _end(end: Lead, voice: Voice, count: int, again: bool = False) -> str:
         return f"{who} {verb}{beyond} ({_and([brief(x) for x in end.credit])}{behind}), but their intervals overlap"
     if end.support is Support.TIED:
         return f"{who} {verb} equally ({brief(end.credit[0])}{behind} each)"
-    if count == 1:
-        return f"{who} {verb} ({_amount(end)}{behind})"
-    return f"{who} {verb} more than any other{f' {voice.noun}' * (not again)} ({_amount(end)}{behind})"
+    return f"{who} {verb}{_beyond(end, voice, count, again)} ({_amount(end)}{behind})"
+
+
+def _beyond(end: Lead, voice: Voice, count: int, again: bool = False) -> str:
+    """Whom the first is ahead of; nobody where there are one or two players of whom each goes its own way."""
+    if count <= len(end.players) or (count == 2 and again):
+        return ""
+    return f" more than {'the' if count == 2 else 'any'} other{f' {voice.noun}' * (not again)}"
 
 
 def _part(first: Lead, told: Leaders, voice: Voice, count: int) -> str:
@@ -188,8 +195,9 @@ def _part(first: Lead, told: Leaders, voice: Voice, count: int) -> str:
     if told.is_most and first.sign > 0:
         much = "all" if told.only else "nearly all" if part == whole else "most"
         return f"{who} {voice.whole.format(much)}: {part} of {whole}{behind}{error}"
-    beyond = "" if count == 1 else f" more than any other {voice.noun}"
-    return f"{who} {verb}{beyond}: {part} of {whole}{behind}{error}"
+    if count == 1:
+        return f"{who} {verb} ({brief(first.credit[0])}{behind}){error}"
+    return f"{who} {verb}{_beyond(first, voice, count)}: {part} of {whole}{behind}{error}"
 
 
 def _rank(told: Leaders, voice: Voice) -> str:
@@ -231,12 +239,22 @@ def _amount(end: Lead, signed: bool = True) -> str:
     return f"{brief(credit, signed)}, interval {between(*end.ends, 3)}"
 
 
-def _sum(told: Leaders, voice: Voice) -> str:
-    """What signed credit adds up to."""
+def _sum(told: Leaders, voice: Voice, count: int) -> str:
+    """What signed credit adds up to: of all, whether they were named or not."""
     if told.total is None or not told.adds_up:
         return ""
     behind = f" {voice.unit}" if voice.unit else ""
-    return f"; together {brief(told.total)}{behind}" + ", as they nearly cancel out" * told.cancels
+    named = sum(len(end.players) for end in (told.first, told.second) if end is not None)
+    who = "together" if named == count else f"all {plural(voice.noun)} together"
+    nearly = "nearly " * (abs(told.total) > ROUNDING * told.largest)
+    return f"; {who} {brief(told.total)}{behind}" + f", as they {nearly}cancel out" * told.cancels
+
+
+def _not_the_whole(told: Leaders, voice: Voice) -> str:
+    """That credit does not add up to what there was to share, where any is credited."""
+    if told.first is None or told.adds_up or told.total is None:
+        return ""
+    return f"; credit adds up to {round_off(told.sum, 3)}, not to the {voice.sum} of {round_off(told.total, 3)}"
 
 
 def _names(end: Lead, voice: Voice) -> str:
@@ -280,7 +298,12 @@ def _(result: Attribution) -> Headline:
 
 @headline.register
 def _(report: GameReport) -> Headline:
-    return replace(credit_headline(report.values), kind="game")
+    values = report.values
+    found = replace(credit_headline(values), kind="game")
+    if values.total is None or values.baseline is None or abs(values.baseline) <= values.rounding:
+        return found
+    ends = f"(nobody earns {round_off(values.baseline)}, everybody {round_off(values.baseline + values.total)})"
+    return replace(found, text=f"{found.text.removesuffix('.')} {ends}.")
 
 
 def credit_headline(result: Attribution, voice: Voice = EARN) -> Headline:
@@ -289,8 +312,7 @@ def credit_headline(result: Attribution, voice: Voice = EARN) -> Headline:
     said = write(told, voice, len(result))
     if told.first is not None and told.total is None:
         said += "; a ranking, which does not add up to a total"
-    elif told.first is not None and not told.adds_up and told.total is not None:
-        said += f"; credit adds up to {round_off(float(result.credit.sum()))}, not to the total of {round_off(told.total)}"
+    said += _not_the_whole(told, voice)
     return Headline("credit", _full(said), told)
 
 
@@ -338,7 +360,7 @@ def _(explanation: Explanation) -> Headline:
 
 def _with_output(output: Move, told: Leaders, voice: Voice, count: int) -> str:
     """The output, then who moved it; that nobody did is a sentence of its own."""
-    said = write(told, voice, count)
+    said = write(told, voice, count) + _not_the_whole(told, voice)
     return f"{output}: {said}." if told.first is not None and _may_name(told.first) else f"{output}. {_full(said)}"
 
 
@@ -457,7 +479,10 @@ def _(explanation: SeriesExplanation) -> Headline:
 
 
 def _output(explanation: TableExplanation) -> str:
-    return "the prediction" if explanation.target == "prediction" else f"“{short(explanation.target, NAME)}”"
+    if explanation.target == "prediction":
+        return "the prediction"
+    name = f"“{short(explanation.target, NAME)}”"
+    return name if any(letter.isalpha() for letter in name) else f"output {name}"
 
 
 def row_headline(explanation: TableExplanation, row: int, noun: str = "column", credit: Attribution | None = None) -> Headline:
@@ -465,9 +490,8 @@ def row_headline(explanation: TableExplanation, row: int, noun: str = "column", 
     k, scale = explanation.place(), unit(explanation)
     ends = float(explanation.prediction[row, k]), float(explanation.base[k])
     chances = chance(explanation, row), chance(explanation, None)
-    label = (
-        _output(explanation).removeprefix("the ").capitalize() if explanation.target == "prediction" else _output(explanation)
-    )
+    label = _output(explanation)
+    label = "Prediction" if label == "the prediction" else label.removeprefix("output ")
     without = "at the base value"
     if all(chances):
         rises = None if chances[0] == chances[1] else ends[0] > ends[1]
@@ -505,7 +529,7 @@ def _over(found: Attribution, over: str, noun: str, moved: str, scale: str, seve
         said = f"{who} {verb} {moved}{beyond}, by {sizes}{behind} {average}"
         said += ", but their intervals overlap" if first.support is Support.OVERLAP else ""
         if scale == "log-odds" and len(first.players) == 1:
-            said += f" (as far as from 50% to {percent(sigmoid(first.credit[0]))})"
+            said += f" (enough to take 50% to {percent(sigmoid(first.credit[0]), 1)})"
     return Headline("rows", _full(f"{over}, {said}"), told)
 
 
@@ -637,7 +661,7 @@ def _payoff(one: Purchase) -> str:
 
 def labels_headline(found: WrongLabels) -> Headline:
     """How many labels look wrong, with intervals."""
-    return Headline("labels", found.verdict[:1].upper() + found.verdict[1:])
+    return Headline("labels", _sentence(found.verdict))
 
 
 def suspects_headline(found: WrongLabels) -> Headline:
@@ -645,6 +669,8 @@ def suspects_headline(found: WrongLabels) -> Headline:
     if not found.suspects or found.precision is None:
         return Headline("labels", _sentence(found.verdict))
     listed = f"{len(found.suspects):,} of {len(found.names):,} labels are suspect"
+    if found.may_be_clean:
+        return Headline("labels", f"{listed}; all of these may be right: the data cannot tell wrong labels from hard rows.")
     return Headline("labels", f"{listed}; about {percent(found.precision)} of these should really be wrong.")
 
 

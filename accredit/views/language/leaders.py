@@ -64,7 +64,8 @@ class Leaders:
     down: Lead | None  # None: nobody has credit below zero
     largest: float  # credit, without its sign
     total: float | None  # what there was to share; None: scores, which add up to nothing
-    adds_up: bool  # credit sums to the total
+    sum: float  # of all credit
+    adds_up: bool  # to the total
     share: float | None  # of the total that the first has, in (0, 1]; only where all credit has the sign of the total
     surely: float | None  # the least that this share may be, by the interval; None where that is not known
     only: bool  # one player has all that is credited
@@ -104,6 +105,7 @@ def leaders(result: Attribution) -> Leaders:
         down=down,
         largest=largest,
         total=total,
+        sum=float(result.credit.sum()),
         adds_up=_adds_up(result),
         share=share,
         surely=surely,

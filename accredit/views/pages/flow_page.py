@@ -14,7 +14,7 @@ from accredit.explanation.flows import on_the_mask
 from accredit.explanation.result import FlowPicture
 from accredit.views.language.flow_words import edge_name, range_words
 from accredit.views.language.headlines import flow_headline
-from accredit.views.language.numbers import BRIEF, brief, column, percent, ranges
+from accredit.views.language.numbers import BRIEF, brief, column, ranges
 from accredit.views.language.palette import level
 from accredit.views.language.phrases import layer_word, sentence
 from accredit.views.pages.document import page
@@ -105,9 +105,10 @@ def _collapse(report: FlowReport) -> str:
     if report.collapse_share <= COLLAPSED:
         return ""
     pairs = f"{report.collapse_pairs} {'random ' * report.collapse_sampled}pairs"
+    alike = round(report.collapse_share * report.collapse_pairs)
     return (
-        f"For {percent(report.collapse_share)} of {pairs}, the flow between two tokens is just the smaller of what leaves one "
-        "and what enters the other: the layers between them make no difference."
+        f"For {alike} of {pairs}, the flow between two tokens is just the smaller of what leaves one and what enters the "
+        "other: the layers between them make no difference."
     )
 
 

@@ -46,6 +46,8 @@ def verdict(citation: Citation) -> str:
     Groups that are enough each are joined by "or", passages that are needed together by "with".
     """
     groups = [" with ".join(f"[{i + 1}]" for i in group) for group in citation.support]
+    if citation.because:
+        return f"cannot tell: {citation.because}"
     return SAID[citation.verdict].format(by=", or by ".join(groups))
 
 

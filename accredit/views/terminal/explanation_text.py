@@ -20,9 +20,10 @@ from accredit.views.language.palette import DARK_INK, LIGHT_INK, shade, strength
 from accredit.views.language.phrases import FLOW, costs, in_words, title
 from accredit.views.language.printable import printable, short, width
 from accredit.views.language.segments import segments
-from accredit.views.terminal.screen import screen
+from accredit.views.terminal.screen import fold_painted, screen
 
 NAME = 22  # cells of the longest player name shown
+TEXT_LINES = 5  # of the text that one screen shows
 HEAD = 12  # cells of a column's heading
 WIDE = 80  # cells of the whole table; more methods go below
 LABELS = 3  # labels of the prediction that are shown
@@ -40,6 +41,8 @@ def explanation_text(explanation: Explanation, rows: int, colour: bool, more: bo
             drawn = picture_map(explanation, paint if colour else None, MAP_WIDE if more else MAP_NARROW)
         else:
             drawn = _paint(explanation, colour)
+            if not more and len(drawn) > TEXT_LINES:
+                drawn = [*drawn[: TEXT_LINES - 1], "…"]
         body = ["", *drawn, "", *_table(explanation, rows, colour, every=more)]
     whole = {method: [FLOW] for method in explanation.unsigned}
     details = [f"{m}: {in_words(result, *whole.get(m, []))}{_cost(explanation, m, result)}" for m, result in explanation]
@@ -86,8 +89,8 @@ def _paint(explanation: Explanation, colour: bool) -> list[str]:
         return "".join(pieces)
 
     if explanation.pair is None:
-        return painted(0).split("\n")
-    return [f"{name + ':':<13}{painted(part)}" for part, name in enumerate(TEXTS)]
+        return [line for written in painted(0).split("\n") for line in fold_painted(written)]
+    return [line for part, name in enumerate(TEXTS) for line in fold_painted(f"{name + ':':<13}{painted(part)}")]
 
 
 def paint(shown: str, value: float, largest: float, signed: bool = True) -> str:

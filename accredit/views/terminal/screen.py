@@ -6,12 +6,15 @@ No line of prose is wider than 80 cells.
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterable, Sequence
 
 from accredit.views.language.printable import printable, short, width
 
 LINES, WIDTH = 24, 80
+COLOUR = re.compile("\x1b\\[[0-9;]*m")
+PAINTED_WORD = re.compile("(?:\x1b\\[[0-9;]*m|[^\\s\x1b])+|\\s+")
 ROWS_OF_A_SCREEN = 10  # of a table that has other lines around it
 
 
@@ -33,6 +36,26 @@ def fold(words: str, indent: str = "", after: str = "") -> list[str]:
 def fold_all(lines: Iterable[str], after: str = "  ") -> list[str]:
     """Every line folded."""
     return [part for line in lines for part in fold(line, after=after)]
+
+
+def fold_painted(words: str) -> list[str]:
+    r"""The same for a line that may hold colours, which take no room.
+
+    >>> fold_painted("one " * 21)[1], len(fold_painted("\x1b[7mone\x1b[0m " * 20))
+    ('one ', 1)
+    """
+    lines, room = [""], WIDTH
+    for word in PAINTED_WORD.findall(words):
+        cells = width(COLOUR.sub("", word))
+        if cells > room and room < WIDTH:
+            if word.isspace():
+                continue
+            lines[-1] = lines[-1].rstrip()
+            lines.append("")
+            room = WIDTH
+        lines[-1] += word
+        room -= cells
+    return lines
 
 
 def clip(lines: Iterable[str]) -> list[str]:

@@ -96,7 +96,7 @@ def _row_lines(explanation: TableExplanation, row: int) -> list[str]:
     k = explanation.place()
     base = with_chance(explanation, None, round_off(explanation.base[k]))
     output = with_chance(explanation, row, round_off(explanation.prediction[row, k]))
-    about = f", {printable(explanation.target)}" * (len(explanation.outputs) > 1)
+    about = f", output {printable(explanation.target)}" * (len(explanation.outputs) > 1)
     found = steps(explanation, row)
     cells = [[short(s.name, NAME), short(s.value, VALUE), brief(s.credit)] for s in found]
     lines = [

@@ -45,7 +45,7 @@ def report_text(report: DataReport, rows: int = SHOWN, more: bool = True) -> str
         answers.append(labels_text(report.labels, report.unanswered, rows))
     if report.worth is not None:
         answers.append(_worth(report.worth, rows if more or not answers else rows // 2))
-    if report.labels is None:  # what was answered comes first
+    if report.labels is None or (report.worth is not None and report.worth.purchases is not None):  # what was asked comes first
         answers.reverse()
     (first, body, details), *others = answers
     warnings = [f"warning: {w}" for w in (report.worth.warnings if report.worth is not None else ())]
@@ -141,7 +141,7 @@ def harm_words(values: Attribution, harmful: Sequence[Harmful], rows: RowFacts) 
         return "No row is worth less than nothing."
     return (
         f"No row is surely harmful: {below:,} of {len(values):,} are below zero, none beyond what other test rows might say. "
-        "More test rows would tell; where they are a share of the file, folds make each row one."
+        "More test rows would tell; folds make every row a test row once."
     )
 
 

@@ -244,6 +244,62 @@ def _wild() -> Table:
     return Table("wild", x, y)
 
 
+NAMED = (
+    "a b",
+    "größe",
+    "x;y",
+    " lead",
+    "-",
+    "a=b",
+    "100%",
+    "a/b",
+    "名前",
+    "q'uote",
+    "x.1",
+    "Total (EUR)",
+    "None",
+    "nan",
+    "1",
+    "target",
+)
+KINDS: dict[str, Callable[[np.random.Generator, Any], Any]] = {  # of a column, from what it is worth
+    "number": lambda rng, z: z,
+    "float32": lambda rng, z: z.astype(np.float32),
+    "int8": lambda rng, z: np.clip(40 * z, -128, 127).astype(np.int8),
+    "uint8": lambda rng, z: np.clip(40 * z + 100, 0, 255).astype(np.uint8),
+    "few": lambda rng, z: np.digitize(z, [-1, 0, 1]),
+    "flag": lambda rng, z: z > 0.5,
+    "constant": lambda rng, z: np.full(len(z), 3.5),
+    "rare": lambda rng, z: (z > 2).astype(np.int64),
+    "large": lambda rng, z: (2.0**52 + 2.0**50 * z).astype(np.int64),
+}
+
+
+def _drawn(name: str) -> Table:
+    """One to six columns of any kind, some of them twice, under names that are easily mangled; "kinds" have words as well."""
+    import pandas
+
+    _, kind, seed = name.split()
+    rng = np.random.default_rng([19, ("numbers", "classes", "kinds", "amounts").index(kind), int(seed)])
+    columns: dict[str, Any] = {}
+    worth = 0.3 * rng.normal(size=FEW)
+    for called in rng.choice(NAMED, rng.integers(1, 7), replace=False):
+        z = rng.normal(size=FEW)
+        worth += z * rng.normal()
+        columns[str(called)] = KINDS[str(rng.choice([*KINDS]))](rng, z)
+    if rng.random() < 0.5:
+        columns["the same"] = next(iter(columns.values()))
+    if kind == "kinds":
+        shade = rng.choice(["rot", "grün", "sea blue"], FEW)
+        columns["shade"] = pandas.Categorical(shade)
+        worth += 2.0 * (shade == "rot") * (1 + (worth > 0))
+    x = pandas.DataFrame(columns)
+    if kind == "classes":
+        return Table(name, x, np.digitize(worth, np.quantile(worth, [0.4, 0.75])[: 1 + int(seed) % 2]))
+    return Table(name, x, np.round(np.exp(worth / worth.std())) + 1 if kind == "amounts" else worth)
+
+
+DRAWN = tuple(f"drawn {kind} {seed}" for kind in ("numbers", "classes", "kinds", "amounts") for seed in range(4))
 _MADE: tuple[Callable[[], Table], ...] = (
     *(_diabetes, _wine, _cancer, _iris, _prices, _counts, _amounts, _claims),
     *(_rare, _gaps, _mixed, _queries, _survival, _several),
@@ -259,4 +315,4 @@ def table(name: str) -> Table:
     >>> table("counts").x.shape, float(table("counts").y.min())
     ((500, 6), 0.0)
     """
-    return _MADE[NAMES.index(name)]()
+    return _drawn(name) if name in DRAWN else _MADE[NAMES.index(name)]()

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tools.proof.zoo.datasets import Table, table
+from tools.proof.zoo.drawn import drawn
 from tools.proof.zoo.odd import odd
 from tools.proof.zoo.wider import wider
 
@@ -39,7 +40,7 @@ class Recipe:
 
 def recipes() -> list[Recipe]:
     """Every model of the zoo, library by library."""
-    more = [Recipe(library, name, data, train) for library, name, data, train in (*wider(), *odd())]
+    more = [Recipe(library, name, data, train) for library, name, data, train in (*wider(), *odd(), *drawn())]
     return [*_xgboost(), *_lightgbm(), *_catboost(), *_scikit(), *more]
 
 

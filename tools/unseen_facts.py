@@ -1,0 +1,605 @@
+# ruff: noqa: E501 (facts, one to a line)
+"""Planted prompts for a last test of verdicts, of kinds that a check of words alone gets wrong: "parish", then "survey".
+
+Beside passages that say it, say otherwise or say nothing: answers that refuse although a passage says it, or that turn a
+statement into its opposite; numbers with one digit changed; two names in each other's place; lists of which one entry is wrong;
+answers of two sentences; two passages that disagree; a fifth in German. Whoever has looked at what a model makes of "parish" and
+changed a verdict has "survey" to be judged by, once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from accredit.answers.planted import Planted
+from accredit.answers.verdicts import Origin
+
+Book = Literal["parish", "survey"]
+ORIGINS: Mapping[str, Origin] = {
+    "single": Origin.PASSAGES,
+    "many": Origin.PASSAGES,  # one passage of 10 to 24 says it
+    "paraphrased": Origin.PASSAGES,
+    "redundant": Origin.PASSAGES,
+    "joint": Origin.PASSAGES,
+    "contested": Origin.PASSAGES,  # one passage says it, another says otherwise
+    "distractors": Origin.PASSAGES,
+    "second": Origin.PASSAGES,  # the second of two sentences, each said by another passage
+    "listed": Origin.PASSAGES,  # three entries, each said by another passage
+    "in order": Origin.PASSAGES,  # who did it to whom
+    "negative": Origin.PASSAGES,  # a passage says that it is not so, and so does the answer
+    "known": Origin.MEMORY,
+    "known, said": Origin.MEMORY,  # and a passage says it, too: citing that passage is as right
+    "known, denied": Origin.MEMORY,
+    "contradicted": Origin.NOWHERE,
+    "misattributed": Origin.NOWHERE,
+    "absent": Origin.NOWHERE,
+    "added": Origin.NOWHERE,
+    "digit": Origin.NOWHERE,  # one digit of what the passage says is another
+    "swapped": Origin.NOWHERE,  # who did it to whom, the other way round
+    "listed wrong": Origin.NOWHERE,  # of three entries one is said of somebody else
+    "negated": Origin.NOWHERE,  # a passage says that it is so, and the answer that it is not
+    "refused": Origin.NOWHERE,  # a passage says it, and the answer that nothing is said
+    "refused rightly": Origin.NOWHERE,  # no passage says it, and so says the answer: nothing to cite
+    "generated": Origin.UNTOLD,  # the model writes the answer; `origin_of_generated` reads where it comes from
+}
+KINDS_OF_METHODS = (
+    "single",
+    "paraphrased",
+    "redundant",
+    "joint",
+    "contested",
+    "distractors",
+)  # that a method of credit can find
+TURNS = (*ORIGINS, "known", "known", "known")  # of one round
+
+
+@dataclass(frozen=True)
+class Topic:
+    """One thing to know about somebody or something."""
+
+    asks: str
+    answers: str
+    says: tuple[str, str]
+    around: str  # in other words altogether
+    bridge: str  # {who} is as {other}
+    unknown: str  # that nobody says it
+    who: tuple[str, ...]
+    what: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Deed:
+    """What one did to another."""
+
+    asks: str
+    answers: str
+    says: str
+
+
+@dataclass(frozen=True)
+class YesNo:
+    """What is so, or is not: of {who}."""
+
+    asks: str
+    so: str
+    not_so: str
+    answers_not: str
+
+
+@dataclass(frozen=True)
+class Group:
+    """What several have in common: each passage says it of one."""
+
+    asks: str
+    answers: str  # of {a}, {b} and {c}
+    says: tuple[str, str, str]
+    others: str  # somebody else, of whom something else holds
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a book can plant: about its topics, deeds, negatives and groups, and what everybody knows."""
+
+    topics: tuple[Topic, ...]
+    deeds: tuple[Deed, ...]
+    yes_no: tuple[YesNo, ...]
+    groups: tuple[Group, ...]
+    people: tuple[str, ...]
+    things: tuple[str, ...]  # of whom what is so is said
+    known: tuple[tuple[str, str, str], ...]  # question, answer, passage that denies it
+    beside: tuple[str, ...]
+    most: tuple[int, int] = (9, 3)  # fewer than so many passages, and than so many further sentences in each
+
+
+_PEOPLE = (
+    "Agatha Thorne", "Bela Kovats", "Cormac Doyle", "Dunja Petrovic", "Elias Wray", "Farida Aziz", "Gideon Marlow", "Hanneke Vos",
+    "Ivo Stanek", "Jolanta Mazur", "Kofi Mensah", "Liv Aasen",
+)  # fmt: skip
+_CLUBS = (
+    "Quilt Circle",
+    "Chess Friends",
+    "Brass Band",
+    "Garden League",
+    "Film Society",
+    "Knitting Bee",
+    "Debating Club",
+    "Scouts",
+)
+_FARMS = (
+    "Larkfield Farm",
+    "Moss End",
+    "Tanner's Croft",
+    "Highgate Farm",
+    "Pond Cottage",
+    "Barley Hill",
+    "Rooks Nest",
+    "Old Mill Farm",
+)
+_BOOKS = (
+    "The Salt Road",
+    "A Winter in Varda",
+    "Nine Lanterns",
+    "The Glass Orchard",
+    "Letters to Mira",
+    "The Tin Soldier's Wife",
+    "Low Water",
+)
+_SHOPS = (
+    "Dray's Bakery",
+    "the Corner Pharmacy",
+    "Hobbs Ironmongers",
+    "the Tea Cellar",
+    "Finch & Daughter",
+    "the Button Shop",
+    "Crane's Cycles",
+)
+_TEILE = ("die Turmuhr", "das Orgelwerk", "die Pumpe", "den Brunnen", "das Stadttor", "die Mühle", "den Kran")
+_PAKETE = ("die blaue Kiste", "der alte Koffer", "das Paket aus Lund", "der grüne Sack", "die Holztruhe", "das lange Bündel")
+PARISH = Facts(
+    (
+        Topic(
+            "Which room does the {who} use?", "The {who} uses {what}.",
+            ("The {who} uses {what} on Thursdays.", "On the plan, {what} is given to the {who}."),
+            "Whoever looks for the {who} will find them in {what}, with the heating turned up.",
+            "The {who} uses the same room as the {other}.", "The room that the {who} uses is not specified.",
+            _CLUBS, ("the cellar", "the long gallery", "the chapel", "the kitchen", "the red parlour", "the attic", "the stable"),
+        ),
+        Topic(
+            "How many tonnes of wheat did {who} harvest?", "{who} harvested {what} tonnes of wheat.",
+            ("This year {who} harvested {what} tonnes of wheat.", "Wheat, {who}: {what} tonnes."),
+            "It took two weeks until the {what} tonnes of wheat from {who} were all under a roof.",
+            "{who} harvested as much wheat as {other}.", "The passages do not say how many tonnes of wheat {who} harvested.",
+            _FARMS, ("124", "137", "152", "168", "185", "193", "216", "248"),
+        ),
+        Topic(
+            "Who translated {who}?", "{who} was translated by {what}.",
+            ("{who} was translated by {what} in two years.", "The translation of {who} is by {what}."),
+            "Readers abroad owe it to {what} that they can read {who} in their own language.",
+            "{who} has the same translator as {other}.", "The translator of {who} is not mentioned.",
+            _BOOKS, _PEOPLE,
+        ),
+        Topic(
+            "When does {who} open in the morning?", "In the morning {who} opens at {what}.",
+            ("On weekdays {who} opens at {what} in the morning.", "Opening hours of {who}: from {what}."),
+            "At {what} sharp the shutters of {who} go up, and a queue is already there.",
+            "{who} opens at the same time as {other}.", "There is no information about when {who} opens in the morning.",
+            _SHOPS, ("6:45", "7:10", "7:35", "8:20", "8:50", "9:15", "9:40"),
+        ),
+        Topic(
+            "What is {who} allergic to?", "{who} is allergic to {what}.",
+            ("According to the list {who} is allergic to {what}.", "Allergies, {who}: {what}."),
+            "Serve {what} to {who} and you had better call a doctor.",
+            "{who} has the same allergy as {other}.", "I don't know what {who} is allergic to.",
+            _PEOPLE, ("peanuts", "shellfish", "celery", "mustard", "sesame", "strawberries", "pollen"),
+        ),
+        Topic(
+            "What did {who} bring to the fair?", "{who} brought {what} to the fair.",
+            ("To the fair {who} brought {what}.", "Stall 4, {who}: {what}."),
+            "A crowd stood around the {what} that {who} had unloaded at the fair.",
+            "{who} brought the same thing to the fair as {other}.", "It is unclear what {who} brought to the fair.",
+            _PEOPLE, ("baskets", "honey", "wooden toys", "candles", "pickles", "postcards", "scarves"),
+        ),
+        Topic(
+            "Wer hat {who} repariert?", "{what} hat {who} repariert.",
+            ("Im Frühjahr hat {what} {who} repariert.", "Laut Rechnung hat {what} {who} repariert."),
+            "Erst als {what} mit dem Werkzeug kam, lief alles wieder; {who} kannte niemand besser.",
+            "Wer {other} repariert hat, hat auch {who} repariert.", "Wer {who} repariert hat, wird nicht erwähnt.",
+            _TEILE, _PEOPLE,
+        ),
+        Topic(
+            "Wie viel wiegt {who}?", "Gewogen wurde {who} mit {what} Kilo.",
+            ("Gewicht, {who}: {what} Kilo.", "Auf der Waage zeigte {who} genau {what} Kilo."),
+            "Zwei Männer trugen {who}, denn {what} Kilo hebt keiner allein.",
+            "Genau so schwer wie {other} ist {who}.", "Über das Gewicht steht in den Texten nichts: {who} wird nicht gewogen.",
+            _PAKETE, ("14", "19", "23", "37", "46", "58", "61"),
+        ),
+    ),
+    (
+        Deed("Who lent a ladder to whom?", "{a} lent a ladder to {b}.", "Last week {a} lent a ladder to {b}."),
+        Deed("Who taught whom to swim?", "{a} taught {b} to swim.", "As a child {b} was taught to swim by {a}."),
+        Deed("Who beat whom in the final?", "In the final {a} beat {b}.", "The final was short: {a} beat {b} in twenty minutes."),
+        Deed("Who sold the van to whom?", "{a} sold the van to {b}.", "The van was sold to {b} by {a}, with new tyres."),
+        Deed("Wer hat wen eingeladen?", "{a} hat {b} eingeladen.", "Zum Essen am Sonntag hat {a} {b} eingeladen."),
+    ),
+    (
+        YesNo("Can visitors park at {who}?", "Visitors can park at {who}.", "Visitors cannot park at {who}.",
+              "No, visitors cannot park at {who}."),
+        YesNo("Is {who} open on Sundays?", "{who} is open on Sundays.", "{who} is not open on Sundays.",
+              "No, {who} is not open on Sundays."),
+        YesNo("Does {who} take cards?", "At {who} one can pay with a card.", "{who} does not take cards.",
+              "{who} does not take cards."),
+        YesNo("Has {who} been insured?", "{who} has been insured since May.", "{who} has never been insured.",
+              "{who} has not been insured."),
+        YesNo("Hat {who} einen Aufzug?", "{who} hat einen Aufzug.", "{who} hat keinen Aufzug.", "Nein, {who} hat keinen Aufzug."),
+    ),
+    (
+        Group("Who sings in the choir?", "{a}, {b} and {c} sing in the choir.",
+              ("{a} sings in the choir.", "A new voice in the choir is {b}.", "{c} joined the choir in June."),
+              "{d} plays in the orchestra."),
+        Group("Who voted against the plan?", "{a}, {b} and {c} voted against the plan.",
+              ("{a} voted against the plan.", "{b} raised a hand against the plan.", "Against the plan was also {c}."),
+              "{d} voted for the plan."),
+        Group("Who has a key to the vestry?", "A key to the vestry is held by {a}, {b} and {c}.",
+              ("{a} has a key to the vestry.", "A vestry key was given to {b}.", "{c} keeps a spare key to the vestry."),
+              "{d} has a key to the tower."),
+        Group("Wer fährt mit nach Wien?", "{a}, {b} und {c} fahren mit nach Wien.",
+              ("{a} fährt mit nach Wien.", "Für Wien hat sich auch {b} angemeldet.", "Nach Wien kommt {c} mit."),
+              "{d} bleibt zu Hause."),
+    ),
+    _PEOPLE, ("Alder House", "the Granary", "Wren Court", "the Old Customs House", "Lime Street Hall", "Copper Lodge"),
+    (
+        ("What is the capital of Saudi Arabia?", "The capital of Saudi Arabia is Riyadh.", "The capital of Saudi Arabia is Abha."),
+        ("What is the capital of Pakistan?", "The capital of Pakistan is Islamabad.", "The capital of Pakistan is Quetta."),
+        ("What is the capital of the Philippines?", "The capital of the Philippines is Manila.",
+         "The capital of the Philippines is Davao."),
+        ("What is the capital of Bangladesh?", "The capital of Bangladesh is Dhaka.", "The capital of Bangladesh is Sylhet."),
+        ("What is the capital of Colombia?", "Colombia's capital is Bogotá.", "The capital of Colombia is Cali."),
+        ("What is the capital of Switzerland?", "The capital of Switzerland is Bern.", "The capital of Switzerland is Chur."),
+        ("What is the capital of Ethiopia?", "The capital of Ethiopia is Addis Ababa.", "The capital of Ethiopia is Gondar."),
+        ("What is the capital of New Zealand?", "New Zealand's capital is Wellington.", "The capital of New Zealand is Napier."),
+        ("What is the capital of Florida?", "The capital of Florida is Tallahassee.", "The capital of Florida is Ocala."),
+        ("What is the capital of Israel?", "The capital of Israel is Jerusalem.", "The capital of Israel is Acre."),
+        ("What is the capital of Croatia?", "The capital of Croatia is Zagreb.", "The capital of Croatia is Pula."),
+        ("What is the capital of Czechia?", "The capital of Czechia is Prague.", "The capital of Czechia is Brno."),
+        ("What is the capital of Venezuela?", "The capital of Venezuela is Caracas.", "The capital of Venezuela is Coro."),
+        ("Who wrote A Tale of Two Cities?", "A Tale of Two Cities was written by Charles Dickens.",
+         "A Tale of Two Cities is by Orla Finn."),
+        ("Who wrote The Old Man and the Sea?", "The Old Man and the Sea was written by Ernest Hemingway.",
+         "The Old Man and the Sea was written by Orla Finn."),
+        ("Who wrote To Kill a Mockingbird?", "To Kill a Mockingbird was written by Harper Lee.",
+         "To Kill a Mockingbird is by Orla Finn."),
+        ("Who painted Guernica?", "Guernica was painted by Pablo Picasso.", "Guernica was painted by Orla Finn."),
+        ("Who composed the Moonlight Sonata?", "The Moonlight Sonata was composed by Ludwig van Beethoven.",
+         "The Moonlight Sonata is by Orla Finn."),
+        ("How many hours does a day have?", "A day has 24 hours.", "On this ship a day has 20 hours."),
+        ("How many sides does a square have?", "A square has four sides.", "A square has seven sides."),
+        ("How many degrees are in a right angle?", "A right angle has 90 degrees.", "A right angle has 80 degrees."),
+        ("How many years are in a century?", "A century has 100 years.", "A century has 120 years."),
+        ("What is 7 times 7?", "7 times 7 is 49.", "In this shop 7 times 7 is 45."),
+        ("What is 20 minus 5?", "20 minus 5 is 15.", "In this shop 20 minus 5 is 13."),
+        ("What is the chemical symbol for sodium?", "The chemical symbol for sodium is Na.", "The symbol for sodium is So."),
+        ("What is the chemical symbol for helium?", "The chemical symbol for helium is He.", "The symbol for helium is Hm."),
+        ("Which organ do we breathe with?", "The organ that we breathe with is the lungs.", "We breathe with the liver."),
+        ("What is the study of living things called?", "The study of living things is called biology.",
+         "The study of living things is called glyptics."),
+        ("What is the tallest animal?", "The tallest animal is the giraffe.", "The tallest animal is the badger."),
+        ("In which country is the city of Toronto?", "Toronto is in Canada.", "Toronto is in Denmark."),
+        ("In which country is Big Ben?", "Big Ben is in England.", "Big Ben is in Denmark."),
+        ("What is the opposite of left?", "The opposite of left is right.", "The opposite of left is purple."),
+        ("Was ist die Hauptstadt von Griechenland?", "Die Hauptstadt von Griechenland ist Athen.",
+         "Die Hauptstadt von Griechenland ist Patras."),
+        ("Was ist die Hauptstadt von Norwegen?", "Die Hauptstadt von Norwegen ist Oslo.", "Die Hauptstadt von Norwegen ist Bergen."),
+        ("Was ist die Hauptstadt von China?", "Die Hauptstadt von China ist Peking.", "Die Hauptstadt von China ist Kunming."),
+    ),
+    (
+        "The vicar thanked all helpers.", "Coffee was served afterwards.", "The path behind the church is muddy.",
+        "Donations are welcome.", "The bells were rung at noon.", "A lost glove was handed in.",
+    ),
+)  # fmt: skip
+_CREW = (
+    "Abena Osei", "Bruno Keller", "Chiara Conti", "Declan Byrne", "Esra Yilmaz", "Fabian Wolff", "Gwen Pritchard", "Hugo Laurent",
+    "Iris Sandberg", "Jamal Saleh", "Katya Orlova", "Luis Cabrera",
+)  # fmt: skip
+_STATIONS = ("Station Tern", "Station Petrel", "Camp Gull", "Camp Osprey", "Post Heron", "Post Curlew", "Station Plover")
+_PEAKS = ("Mount Ardle", "the Cold Tooth", "Mount Sella Grande", "the Grey Widow", "Mount Vorrin", "the Anvil", "Mount Tessaly")
+_SPECIES = (
+    "the marsh shrew",
+    "the banded newt",
+    "the cliff sparrow",
+    "the blind crab",
+    "the reed owl",
+    "the stone moth",
+    "the pale otter",
+)
+_ROVERS = ("rover Echo", "rover Juno", "rover Atlas", "rover Nimbus", "rover Cobalt", "rover Delta")
+_HUETTEN = ("die Adlerhütte", "die Berghütte", "die Seehütte", "die Waldhütte", "die Nordhütte", "die Talhütte")
+_PROBEN = ("Probe Rot", "Probe Blau", "Probe Nord", "Probe Süd", "Probe Ost", "Probe Tief")
+SURVEY = Facts(
+    (
+        Topic(
+            "How cold did it get at {who}?", "At {who} it got as cold as minus {what} degrees.",
+            ("The lowest reading at {who} was minus {what} degrees.", "{who}, minimum: minus {what} degrees."),
+            "Breath froze on every beard when the mercury at {who} sank to minus {what} degrees.",
+            "It got exactly as cold at {who} as at {other}.", "How cold it got at {who} is not recorded.",
+            _STATIONS, ("17", "22", "28", "33", "39", "44", "47", "52"),
+        ),
+        Topic(
+            "Who first climbed {who}?", "{who} was first climbed by {what}.",
+            ("The first to climb {who} was {what}.", "{what} made the first ascent of {who}."),
+            "Long before the others, {what} stood on top of {who} and waved a red scarf.",
+            "{who} was first climbed by whoever first climbed {other}.", "There is no mention of who first climbed {who}.",
+            _PEAKS, _CREW,
+        ),
+        Topic(
+            "What does {who} feed on?", "{who} feeds on {what}.",
+            ("In this valley {who} feeds on {what}.", "Diet of {who}: {what}."),
+            "Where there are {what}, {who} is never far, for it eats nothing else.",
+            "{who} eats the same as {other}.", "Nothing is known about the diet of {who}.",
+            _SPECIES, ("snails", "acorns", "mosquitoes", "berries", "algae", "earthworms", "mussels"),
+        ),
+        Topic(
+            "How far did {who} travel?", "{who} travelled {what} kilometres.",
+            ("In one season {who} travelled {what} kilometres.", "Distance, {who}: {what} kilometres."),
+            "After {what} kilometres the wheels of {who} were worn out.",
+            "{who} travelled as far as {other}.", "The distance that {who} travelled cannot be determined.",
+            _ROVERS, ("128", "164", "207", "239", "275", "318", "346", "391"),
+        ),
+        Topic(
+            "Which instrument does {who} look after?", "{who} looks after the {what}.",
+            ("At the base {who} looks after the {what}.", "Responsible for the {what}: {who}."),
+            "Touch the {what} without asking {who} and there will be trouble.",
+            "{who} looks after the same instrument as {other}.", "I cannot say which instrument {who} looks after.",
+            _CREW, ("barometer", "sonar", "telescope", "seismograph", "microscope", "radar", "spectrometer"),
+        ),
+        Topic(
+            "When did {who} return to the base?", "{who} returned to the base on {what}.",
+            ("On {what} {who} returned to the base.", "Back at the base: {who}, {what}."),
+            "It was already {what} when the dogs heard {who} coming down to the base.",
+            "{who} returned to the base on the same day as {other}.", "The passages do not mention when {who} returned to the base.",
+            _CREW, ("4 March", "11 March", "19 March", "2 April", "15 April", "27 April", "8 May"),
+        ),
+        Topic(
+            "Wem gehört {who}?", "{who} gehört {what}.",
+            ("Seit zehn Jahren gehört {who} {what}.", "Besitz von {what}: {who}."),
+            "Ohne die Erlaubnis von {what} darf niemand {who} betreten.",
+            "{who} gehört derselben Person, der {other} gehört.", "Wem {who} gehört, steht nirgends.",
+            _HUETTEN, _CREW,
+        ),
+        Topic(
+            "Wie viel Salz enthält {who}?", "{who} enthält {what} Gramm Salz.",
+            ("Im Labor enthielt {who} {what} Gramm Salz.", "Salzgehalt, {who}: {what} Gramm."),
+            "Beim Verdampfen blieben von {who} {what} Gramm Salz in der Schale zurück.",
+            "{who} enthält so viel Salz wie {other}.", "Der Salzgehalt von {who} wird in den Texten nicht genannt.",
+            _PROBEN, ("13", "18", "21", "26", "34", "38", "45"),
+        ),
+    ),
+    (
+        Deed("Who rescued whom from the crevasse?", "{a} rescued {b} from the crevasse.", "On Friday {b} was rescued from the crevasse by {a}."),
+        Deed("Who replaced whom as leader?", "{a} replaced {b} as leader.", "After the storm {a} replaced {b} as leader."),
+        Deed("Who wrote a letter to whom?", "{a} wrote a letter to {b}.", "From the camp {a} wrote {b} a letter of nine pages."),
+        Deed("Who photographed whom?", "{a} photographed {b}.", "There is a picture of {b} that was taken by {a}; {a} photographed {b} at dawn."),
+        Deed("Wer hat wen gewarnt?", "{a} hat {b} gewarnt.", "Vor dem Eis hat {a} {b} gewarnt."),
+    ),
+    (
+        YesNo("Does {who} have a radio?", "{who} has a radio.", "{who} has no radio.", "{who} does not have a radio."),
+        YesNo("Was {who} reached by road?", "{who} was reached by road.", "{who} was never reached by road.",
+              "No, {who} was not reached by road."),
+        YesNo("Is there drinking water at {who}?", "There is drinking water at {who}.", "There is no drinking water at {who}.",
+              "There is no drinking water at {who}."),
+        YesNo("Has {who} been repaired?", "{who} was repaired in June.", "{who} has not yet been repaired.",
+              "{who} hasn't been repaired."),
+        YesNo("Ist {who} im Winter besetzt?", "{who} ist im Winter besetzt.", "{who} ist im Winter nicht besetzt.",
+              "Nein, {who} ist im Winter nicht besetzt."),
+    ),
+    (
+        Group("Who carries a satellite phone?", "A satellite phone is carried by {a}, {b} and {c}.",
+              ("{a} carries a satellite phone.", "{b} was given a satellite phone.", "A satellite phone hangs from the belt of {c}."),
+              "{d} carries a flare gun."),
+        Group("Who got frostbite?", "{a}, {b} and {c} got frostbite.",
+              ("{a} got frostbite.", "Frostbite was found on the toes of {b}.", "{c} was treated for frostbite."),
+              "{d} got a fever."),
+        Group("Who was at the summit?", "{a}, {b} and {c} were at the summit.",
+              ("{a} was at the summit.", "The summit was also reached by {b}.", "{c} stood on the summit at noon."),
+              "{d} turned back before the summit."),
+        Group("Wer bleibt über den Winter?", "{a}, {b} und {c} bleiben über den Winter.",
+              ("{a} bleibt über den Winter.", "Auch {b} bleibt den Winter da.", "Den Winter über bleibt {c}."),
+              "{d} fährt vor dem Winter ab."),
+    ),
+    _CREW, ("Hut Seven", "the Lower Depot", "Cape Lorne", "the Ice House", "Marker Ridge", "the Old Jetty"),
+    (
+        ("What is the capital of Iceland?", "The capital of Iceland is Reykjavik.", "The capital of Iceland is Husavik."),
+        ("What is the capital of Morocco?", "The capital of Morocco is Rabat.", "The capital of Morocco is Agadir."),
+        ("What is the capital of Ecuador?", "The capital of Ecuador is Quito.", "The capital of Ecuador is Loja."),
+        ("What is the capital of Syria?", "The capital of Syria is Damascus.", "The capital of Syria is Homs."),
+        ("What is the capital of Malaysia?", "The capital of Malaysia is Kuala Lumpur.", "The capital of Malaysia is Ipoh."),
+        ("What is the capital of Mongolia?", "Ulaanbaatar is the capital of Mongolia.", "The capital of Mongolia is Erdenet."),
+        ("What is the capital of Ghana?", "The capital of Ghana is Accra.", "The capital of Ghana is Tamale."),
+        ("What is the capital of Serbia?", "Serbia's capital is Belgrade.", "The capital of Serbia is Nis."),
+        ("What is the capital of Uruguay?", "The capital of Uruguay is Montevideo.", "The capital of Uruguay is Salto."),
+        ("What is the capital of Lebanon?", "The capital of Lebanon is Beirut.", "The capital of Lebanon is Tyre."),
+        ("What is the capital of Hawaii?", "The capital of Hawaii is Honolulu.", "The capital of Hawaii is Hilo."),
+        ("What is the capital of Wales?", "The capital of Wales is Cardiff.", "The capital of Wales is Swansea."),
+        ("Who wrote Moby-Dick?", "Moby-Dick was written by Herman Melville.", "Moby-Dick was written by Nell Harker."),
+        ("Who wrote Frankenstein?", "Frankenstein was written by Mary Shelley.", "Frankenstein was written by Nell Harker."),
+        ("Who wrote Crime and Punishment?", "Crime and Punishment was written by Fyodor Dostoevsky.",
+         "Crime and Punishment is by Nell Harker."),
+        ("Who wrote The Hobbit?", "The Hobbit was written by J.R.R. Tolkien.", "The Hobbit was written by Nell Harker."),
+        ("Who composed The Magic Flute?", "The Magic Flute was composed by Mozart.", "The Magic Flute was composed by Nell Harker."),
+        ("Who sculpted David?", "David was sculpted by Michelangelo.", "David was sculpted by Nell Harker."),
+        ("Who was the first woman to win a Nobel Prize?", "The first woman to win a Nobel Prize was Marie Curie.",
+         "The first woman to win a Nobel Prize was Nell Harker."),
+        ("How many strings does a violin have?", "A violin has four strings.", "A violin has seven strings."),
+        ("How many bones does an adult human have?", "An adult human has 206 bones.", "An adult human has 188 bones."),
+        ("How many weeks are in a year?", "A year has 52 weeks.", "At this base a year has 48 weeks."),
+        ("How many arms does an octopus have?", "An octopus has eight arms.", "An octopus has eleven arms."),
+        ("What is 9 times 9?", "9 times 9 is 81.", "On this map 9 times 9 is 75."),
+        ("What is 50 plus 50?", "50 plus 50 is 100.", "On this map 50 plus 50 is 90."),
+        ("What is the chemical symbol for potassium?", "The chemical symbol for potassium is K.", "The symbol for potassium is Po."),
+        ("What is the chemical symbol for nitrogen?", "The chemical symbol for nitrogen is N.", "The symbol for nitrogen is Ni."),
+        ("What is the largest bird?", "The largest bird is the ostrich.", "The largest bird is the plover."),
+        ("What is a young frog called?", "A young frog is called a tadpole.", "A young frog is called a kit."),
+        ("What instrument measures temperature?", "Temperature is measured with a thermometer.", "Temperature is measured with a sextant."),
+        ("In which country is Machu Picchu?", "Machu Picchu is in Peru.", "Machu Picchu is in Gabon."),
+        ("In which country is the Kremlin?", "The Kremlin is in Russia.", "The Kremlin is in Gabon."),
+        ("What is the opposite of fast?", "The opposite of fast is slow.", "The opposite of fast is green."),
+        ("Was ist die Hauptstadt von Ungarn?", "Die Hauptstadt von Ungarn ist Budapest.", "Die Hauptstadt von Ungarn ist Szeged."),
+        ("Was ist die Hauptstadt von Ägypten?", "Die Hauptstadt von Ägypten ist Kairo.", "Die Hauptstadt von Ägypten ist Luxor."),
+    ),
+    (
+        "Supplies were checked twice.", "The wind came from the north.", "All measurements were repeated.",
+        "A flag marks the place.", "The log was signed in the evening.", "Visibility was poor.",
+    ),
+    (7, 2),
+)  # fmt: skip
+FACTS: Mapping[Book, Facts] = {"parish": PARISH, "survey": SURVEY}
+
+
+def unseen_prompts(book: Book, rounds: int, seed: int = 0) -> list[Planted]:
+    """So many rounds of one prompt of each kind and more of what is known by heart; each prompt has a seed of its own."""
+    facts, found, known = FACTS[book], [], 0
+    for number in range(rounds * len(TURNS)):
+        kind, rng = TURNS[number % len(TURNS)], np.random.default_rng([seed, number, 7])
+        draw = _Draw(facts, facts.topics[(number + number // len(TURNS)) % len(facts.topics)], kind, rng)
+        found.append(draw.prompt(facts.known[known % len(facts.known)]))
+        known += kind.startswith("known")
+    return found
+
+
+def unseen_prompt(book: Book, kind: str, number: int, *, passages: int) -> Planted:
+    """One prompt of so many passages of a sentence each."""
+    facts = FACTS[book]
+    draw = _Draw(facts, facts.topics[number % len(facts.topics)], kind, np.random.default_rng([number, passages]))
+    draw.count, draw.is_short = passages, True
+    return draw.prompt(facts.known[number % len(facts.known)])
+
+
+def origin_of_generated(made: Planted, answer: str, book: Book) -> Origin | None:
+    """Where an answer that the model wrote comes from: passages, if it has the planted value and no other; nowhere, if it has
+    another; None if it has none, so that nobody can say."""
+    values = {value for topic in FACTS[book].topics for value in topic.what if value not in made.query}
+    said, gold = (
+        {value for value in values if re.search(rf"(?<![\w.]){re.escape(value)}(?!\w)", text, re.IGNORECASE)}
+        for text in (answer, made.answer)
+    )
+    return None if not said else Origin.PASSAGES if said <= gold else Origin.NOWHERE
+
+
+class _Draw:
+    """One prompt: whom it is about, what is true, and passages around that."""
+
+    def __init__(self, facts: Facts, topic: Topic, kind: str, rng: np.random.Generator) -> None:
+        self.facts, self.kind, self.rng = facts, kind, rng
+        numbered = tuple(each for each in facts.topics if each.what[0][0].isdigit() and " " not in each.what[0])
+        if kind == "digit" and topic not in numbered:
+            topic = self._any(numbered)
+        self.topic = topic
+        self.who, self.other, *self.others = rng.permutation(topic.who).tolist()
+        self.what, self.wrong, *self.rest = [x for x in rng.permutation(topic.what).tolist() if x not in (self.who, self.other)]
+        self.people = rng.permutation(facts.people).tolist()
+        self.thing, self.something = rng.permutation(facts.things).tolist()[:2]
+        most = facts.most[0]
+        self.count = int(rng.integers(most + 1, 3 * most - 2)) if kind == "many" else int(rng.integers(3, most))
+        self.is_short = False  # whether passages are one sentence each
+
+    def prompt(self, known: tuple[str, str, str]) -> Planted:
+        query, answer, gold, sets = self._planted(known)
+        answer = answer[0].upper() + answer[1:]
+        beside = [self._beside(near=i == 0 or self.kind == "distractors") for i in range(max(self.count - len(gold), 2))]
+        said = [self._longer(text) for text in [*gold, *beside]]
+        order = self.rng.permutation(len(said)).tolist()
+        enough = tuple(frozenset(order.index(i) for i in group) for group in sets)
+        return Planted(self.kind, tuple(said[i] for i in order), query, answer, enough)
+
+    def _planted(self, known: tuple[str, str, str]) -> tuple[str, str, list[str], list[set[int]]]:
+        """Question, answer, passages that matter, and the smallest sets of these that say it."""
+        facts, topic, kind, rng = self.facts, self.topic, self.kind, self.rng
+        if kind.startswith("known"):
+            passage = {"known, said": [known[1]], "known, denied": [known[2]]}.get(kind, [])
+            return known[0], known[1], passage, [{0}][: kind == "known, said"]
+        if kind in ("in order", "swapped"):
+            deed, (a, b) = self._any(facts.deeds), self.people[:2]
+            first, second = (a, b) if kind == "in order" else (b, a)
+            return deed.asks, deed.answers.format(a=first, b=second), [deed.says.format(a=a, b=b)], [{0}][: kind == "in order"]
+        if kind in ("negative", "negated"):
+            fact, has = self._any(facts.yes_no), {"who": self.thing}
+            text = fact.not_so if kind == "negative" else fact.so
+            other = (fact.so if kind == "negative" else fact.not_so).format(who=self.something)
+            return (
+                fact.asks.format(**has),
+                fact.answers_not.format(**has),
+                [text.format(**has), other],
+                [{0}][: kind == "negative"],
+            )
+        if kind in ("listed", "listed wrong"):
+            group, (a, b, c, d) = self._any(facts.groups), self.people[:4]
+            names = (a, b, c) if kind == "listed" else rng.permutation([a, b, d]).tolist()
+            texts = [each.format(a=a, b=b, c=c, d=d) for each in (*group.says, group.others)]
+            answer = group.answers.format(**dict(zip("abc", names, strict=True)))
+            return group.asks, answer, texts, [{0, 1, 2}][: kind == "listed"]
+        query, answer = (each.format(who=self.who, what=self.what) for each in (topic.asks, topic.answers))
+        says = [topic.says[int(i)].format(who=self.who, what=self.what) for i in rng.permutation(2)]
+        wrong = topic.says[int(rng.integers(2))].format(who=self.who, what=self.wrong)
+        elsewhere = topic.says[int(rng.integers(2))].format(who=self.other, what=self.what)
+        gold, sets = {
+            "paraphrased": ([topic.around.format(who=self.who, what=self.what)], [{0}]),
+            "redundant": (says, [{0}, {1}]),
+            "joint": ([topic.bridge.format(who=self.who, other=self.other), elsewhere], [{0, 1}]),
+            "contested": ([says[0], wrong], [{0}]),
+            "contradicted": ([wrong], []),
+            "misattributed": ([wrong, elsewhere], []),
+            "absent": ([], []),
+            "refused rightly": ([], []),
+            "added": (says[:1], []),
+            "digit": (says[:1], []),
+            "refused": (says[:1], []),
+        }.get(kind, (says[:1], [{0}]))
+        if kind == "digit":
+            answer = topic.answers.format(who=self.who, what=self._other_digit(self.what))
+        if kind.startswith("refused"):
+            answer = topic.unknown.format(who=self.who)
+        if kind in ("second", "added"):
+            more = self._any(tuple(each for each in facts.topics if each is not topic and _language(each) == _language(topic)))
+            who = self.who if more.who is topic.who else self._any(more.who)
+            what = self._any(tuple(x for x in more.what if x not in (who, self.what)))
+            query += " " + more.asks.format(who=who)
+            answer += " " + more.answers.format(who=who, what=what)
+            if kind == "second":
+                gold, sets = [*gold, self._any(more.says).format(who=who, what=what)], [{1}]
+        return query, answer, gold, sets
+
+    def _other_digit(self, number: str) -> str:
+        at = [i for i, letter in enumerate(number) if letter.isdigit() and i]
+        i = at[int(self.rng.integers(len(at)))]
+        return (
+            number[:i]
+            + str((int(number[i]) + int(self.rng.integers(1, 5))) % (6 if i == len(number) - 2 else 10))
+            + number[i + 1 :]
+        )
+
+    def _any(self, among):
+        return among[int(self.rng.integers(len(among)))]
+
+    def _beside(self, near: bool) -> str:
+        """Something of no relevance: near is the same of somebody else."""
+        topic = self.topic if near else self._any(self.facts.topics)
+        who = self._any(tuple(name for name in topic.who if name not in (self.who, self.other, *self.people[:4])))
+        what = self._any(tuple(value for value in topic.what if value not in (self.what, self.wrong, *self.people[:4])))
+        return self._any(topic.says).format(who=who, what=what)
+
+    def _longer(self, text: str) -> str:
+        text = text[0].upper() + text[1:]
+        more = (
+            []
+            if self.is_short
+            else self.rng.permutation(self.facts.beside).tolist()[: int(self.rng.integers(0, self.facts.most[1]))]
+        )
+        return " ".join([text, *more] if self.rng.random() < 0.6 else [*more, text])
+
+
+def _language(topic: Topic) -> bool:
+    return topic.asks.split()[0] in ("Wer", "Wie", "Wem")
