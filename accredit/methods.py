@@ -16,7 +16,7 @@ How an address is called depends on the kind of the method:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
@@ -24,6 +24,7 @@ from typing import Any, Literal
 
 from accredit import defaults
 from accredit.checks import needs
+from accredit.checks.numbers import a_type
 from accredit.checks.suggestions import nearest
 from accredit.core import plugins
 from accredit.errors import InvalidInput
@@ -331,7 +332,7 @@ METHODS = (
     Method("rollout", "attention", "accredit.explanation.attention:roll_out",
            "accredit.attention.rollout(attention)", INPUTS, "nothing: scores", (), Cost("reading the attention"),
            "also :norm, weights times lengths of values", parameters=WEIGHTS, signed=False, takes=READING),
-    Method("value-zeroing", "attention", "accredit.explanation.zeroing:zero",
+    Method("value-zeroing", "attention", "accredit.explanation.attention:zero",
            "accredit.models.zeroing.context_mixing(model, forward)", INPUTS, "nothing: scores", (),
            Cost("T passes through every block"), "how far tokens move when one's value is not read, rolled out", signed=False),
     Method("flow", "attention", "accredit.explanation.attention:barrier_flow",
@@ -487,7 +488,7 @@ def add_methods() -> tuple[plugins.Addition, ...]:
 
 def _names_of(entry: str, method: object) -> tuple[str, ...]:
     if not isinstance(method, Method):
-        raise InvalidInput(f"it leads to a {type(method).__name__}; an accredit.methods.Method is needed", code="type")
+        raise InvalidInput(f"it leads to {a_type(method)}; an accredit.methods.Method is needed", code="type")
     if method.kind not in NEEDS:
         raise InvalidInput(f"the method's kind is {method.kind!r}; write one of {', '.join(NEEDS)}", code="unknown")
     return (method.name, *method.aliases)
@@ -546,7 +547,7 @@ def find_all(spelled: Sequence[str] | str, place: Place) -> list[ChosenMethod]:
     >>> [chosen.name for chosen in find_all("loo, leave-one-out, beta:16,1, shapley", "explain")]
     ['leave-one-out', 'beta:16,1', 'shapley']
     """
-    if not isinstance(spelled, Iterable):
+    if not isinstance(spelled, Iterable) or isinstance(spelled, Mapping | Iterator):
         raise InvalidInput(
             f"methods is {spelled!r:.60}; write a name or a list of names, for example {list(DEFAULT[:2])}",
             argument="methods",

@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 
 from accredit.arena.contest import DEFAULT_METRICS, metrics_named
-from accredit.arena.examples import sample
-from accredit.arena.texts import load
+from accredit.arena.texts import load, sample
 from accredit.core import Attribution
 from accredit.core.coalitions import unique
 from accredit.evaluate import Deletion, NotApplicable, SensitivityN, measure, measure_all, random_scores

@@ -29,7 +29,7 @@ from typing import Any
 
 import torch
 
-from accredit.arena.examples import sample
+from accredit.arena.texts import sample
 from accredit.core import BoolArray, FloatArray
 from accredit.explanation import explain
 from accredit.explanation.loading import load_model

@@ -33,8 +33,8 @@ import numpy as np
 from scipy.special import betaincinv
 
 from accredit.audit import Findings, leakage_report
-from accredit.audit.names import NAMES
-from accredit.audit.verdict import DECIDING
+from accredit.audit.finding import NAMES
+from accredit.audit.leakage import DECIDING
 from benchmarks.leak_zoo import CHEATS, HONEST, NEW_CHEATS, NEW_HONEST, NEW_WORLDS, WORLDS, Shown, World
 from benchmarks.leak_zoo_fresh import FRESH_CHEATS, FRESH_HONEST, FRESH_WORLDS
 from benchmarks.leak_zoo_last import LAST_CHEATS, LAST_HONEST, LAST_WORLDS

@@ -13,7 +13,7 @@ CONSTANTS = (
     "accredit.answers.black_box.PROMPTS_PER_CALL", "accredit.rows.game.ROWS_PER_CALL", "accredit.rows.sage.ROWS_PER_CALL",
     "accredit.learned.batches.INPUTS_PER_CALL", "accredit.learned.cxplain.ASKED_AT_ONCE",
     "accredit.learned.evalx.INPUTS_PER_PASS", "accredit.learned.gradient.INPUTS_PER_PASS",
-    "accredit.learned.lime.ASKED_AT_ONCE", "accredit.learned.convolution_ablation.TEXTS_PER_PASS",
+    "accredit.learned.lime.ASKED_AT_ONCE", "accredit_papers.convolution_ablation.TEXTS_PER_PASS",
     "accredit.learned.tasks.INPUTS_PER_CALL", "accredit.learned.trainer.INPUTS_PER_PASS",
     "accredit.learned.valuers.INPUTS_PER_PASS", "accredit.models.zeroing.TOKENS_PER_PASS",
     "accredit.valuation.text.TEXTS_PER_PASS",

@@ -36,7 +36,6 @@ from accredit.evaluate import (
 )
 from accredit.evaluate.bootstrap import sign_flips
 from accredit.evaluate.data import linear_datamodeling_score, mislabel_auc
-from accredit.evaluate.payoffs import payoff_moves
 from accredit.explanation.flows import beside_uniform
 from accredit.games import FunctionGame, TableGame
 from accredit.games.textbook import bankruptcy
@@ -62,6 +61,7 @@ from accredit.values.lime import fit_of
 from accredit.values.report import report
 from accredit.views.language.headlines import headline
 from accredit.views.language.leaders import leaders
+from accredit_papers.payoff_agreement import payoff_moves
 from tests.wording import refused, says
 
 THIRTY = 0.1 + 0.2  # one rounding more than 0.3

@@ -196,7 +196,7 @@ LOSSES = (
         "beside|tables",
         r".*_first|first_.*",
         "trees, the first call for few rows",
-        "Our first call builds tables that every later call reads; theirs have nothing to build. `served` is the later call.",
+        "Few rows are walked, or compared with the background, in arrays, where theirs is compiled; tables come once they pay.",
     ),
     Loss(
         "beside|tables|one_row",

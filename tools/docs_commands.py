@@ -61,7 +61,7 @@ def prepare(folder: Path) -> None:
     from PIL import Image
     from xgboost import XGBRegressor
 
-    from accredit.cli.examples import SAMPLES
+    from accredit.cli.doctor import SAMPLES
 
     (folder / "examples").symlink_to(SAMPLES)
     rng = np.random.default_rng(0)

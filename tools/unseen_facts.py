@@ -1,24 +1,25 @@
 # ruff: noqa: E501 (facts, one to a line)
-"""Planted prompts for a last test of verdicts, of kinds that a check of words alone gets wrong: "parish", then "survey".
+"""Planted prompts of kinds that are easily judged wrong: the book "parish", to calibrate on, and "survey", for a last test.
 
 Beside passages that say it, say otherwise or say nothing: answers that refuse although a passage says it, or that turn a
 statement into its opposite; numbers with one digit changed; two names in each other's place; lists of which one entry is wrong;
-answers of two sentences; two passages that disagree; a fifth in German. Whoever has looked at what a model makes of "parish" and
-changed a verdict has "survey" to be judged by, once.
+answers of two sentences; two passages that disagree; a quarter in German. Whoever changes a verdict must not look at what it
+makes of "survey" before that is done; then another book is needed.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 
 from accredit.answers.planted import Planted
 from accredit.answers.verdicts import Origin
 
+T = TypeVar("T")
 Book = Literal["parish", "survey"]
 ORIGINS: Mapping[str, Origin] = {
     "single": Origin.PASSAGES,
@@ -47,14 +48,6 @@ ORIGINS: Mapping[str, Origin] = {
     "refused rightly": Origin.NOWHERE,  # no passage says it, and so says the answer: nothing to cite
     "generated": Origin.UNTOLD,  # the model writes the answer; `origin_of_generated` reads where it comes from
 }
-KINDS_OF_METHODS = (
-    "single",
-    "paraphrased",
-    "redundant",
-    "joint",
-    "contested",
-    "distractors",
-)  # that a method of credit can find
 TURNS = (*ORIGINS, "known", "known", "known")  # of one round
 
 
@@ -470,23 +463,17 @@ def unseen_prompts(book: Book, rounds: int, seed: int = 0) -> list[Planted]:
     return found
 
 
-def unseen_prompt(book: Book, kind: str, number: int, *, passages: int) -> Planted:
-    """One prompt of so many passages of a sentence each."""
-    facts = FACTS[book]
-    draw = _Draw(facts, facts.topics[number % len(facts.topics)], kind, np.random.default_rng([number, passages]))
-    draw.count, draw.is_short = passages, True
-    return draw.prompt(facts.known[number % len(facts.known)])
-
-
 def origin_of_generated(made: Planted, answer: str, book: Book) -> Origin | None:
     """Where an answer that the model wrote comes from: passages, if it has the planted value and no other; nowhere, if it has
-    another; None if it has none, so that nobody can say."""
+    another; None if it has none, or is copied from a passage about somebody else, so that nobody can say."""
     values = {value for topic in FACTS[book].topics for value in topic.what if value not in made.query}
     said, gold = (
         {value for value in values if re.search(rf"(?<![\w.]){re.escape(value)}(?!\w)", text, re.IGNORECASE)}
         for text in (answer, made.answer)
     )
-    return None if not said else Origin.PASSAGES if said <= gold else Origin.NOWHERE
+    if said and said <= gold:
+        return Origin.PASSAGES
+    return Origin.NOWHERE if said and not any(answer.strip() in passage for passage in made.context) else None
 
 
 class _Draw:
@@ -504,7 +491,6 @@ class _Draw:
         self.thing, self.something = rng.permutation(facts.things).tolist()[:2]
         most = facts.most[0]
         self.count = int(rng.integers(most + 1, 3 * most - 2)) if kind == "many" else int(rng.integers(3, most))
-        self.is_short = False  # whether passages are one sentence each
 
     def prompt(self, known: tuple[str, str, str]) -> Planted:
         query, answer, gold, sets = self._planted(known)
@@ -545,7 +531,7 @@ class _Draw:
         says = [topic.says[int(i)].format(who=self.who, what=self.what) for i in rng.permutation(2)]
         wrong = topic.says[int(rng.integers(2))].format(who=self.who, what=self.wrong)
         elsewhere = topic.says[int(rng.integers(2))].format(who=self.other, what=self.what)
-        gold, sets = {
+        planted: dict[str, tuple[list[str], list[set[int]]]] = {
             "paraphrased": ([topic.around.format(who=self.who, what=self.what)], [{0}]),
             "redundant": (says, [{0}, {1}]),
             "joint": ([topic.bridge.format(who=self.who, other=self.other), elsewhere], [{0, 1}]),
@@ -557,7 +543,8 @@ class _Draw:
             "added": (says[:1], []),
             "digit": (says[:1], []),
             "refused": (says[:1], []),
-        }.get(kind, (says[:1], [{0}]))
+        }
+        gold, sets = planted.get(kind, (says[:1], [{0}]))
         if kind == "digit":
             answer = topic.answers.format(who=self.who, what=self._other_digit(self.what))
         if kind.startswith("refused"):
@@ -581,7 +568,7 @@ class _Draw:
             + number[i + 1 :]
         )
 
-    def _any(self, among):
+    def _any(self, among: Sequence[T]) -> T:
         return among[int(self.rng.integers(len(among)))]
 
     def _beside(self, near: bool) -> str:
@@ -593,11 +580,7 @@ class _Draw:
 
     def _longer(self, text: str) -> str:
         text = text[0].upper() + text[1:]
-        more = (
-            []
-            if self.is_short
-            else self.rng.permutation(self.facts.beside).tolist()[: int(self.rng.integers(0, self.facts.most[1]))]
-        )
+        more = self.rng.permutation(self.facts.beside).tolist()[: int(self.rng.integers(0, self.facts.most[1]))]
         return " ".join([text, *more] if self.rng.random() < 0.6 else [*more, text])
 
 

@@ -14,6 +14,7 @@ from accredit.answers.prompt import Parts, Prompt, PromptForm, prompt_of
 from accredit.answers.said import SCORE, Answer, Currency, find_stretch, meant_words
 from accredit.checks import real_numbers
 from accredit.checks.arguments import check_arguments
+from accredit.checks.numbers import a_type
 from accredit.core import BoolArray, FloatArray, Procedure, distinct_names
 from accredit.errors import AccreditError, BadPayoff, InvalidInput
 from accredit.games.batches import spans
@@ -180,7 +181,7 @@ def asked_game(
     """
     if not callable(function):
         raise InvalidInput(
-            f"function is a {type(function).__name__}; give a function of (prompts, answer) that returns log-probabilities",
+            f"function is {a_type(function)}; give a function of (prompts, answer) that returns log-probabilities",
             argument="function",
             code="type",
         )

@@ -14,7 +14,7 @@ import torch
 from accredit.answers.prompt import ContextForm, Place, Prompt, prompt_of
 from accredit.answers.said import Answer
 from accredit.checks.arguments import check_arguments
-from accredit.checks.numbers import as_array
+from accredit.checks.numbers import a_type, as_array
 from accredit.core import IntArray, Procedure
 from accredit.errors import AccreditError, InvalidInput
 from accredit.models.reading import Heads, Read, read_attention
@@ -46,7 +46,7 @@ class AnsweringModel:
     def __init__(self, text_model: TextModel) -> None:
         if text_model.task not in ("continue", "translate"):
             raise InvalidInput(
-                f"{text_model.name} is a {type(text_model.model).__name__}, which does not write; load a causal language model "
+                f"{text_model.name} is {a_type(text_model.model)}, which does not write; load a causal language model "
                 "or an encoder–decoder: AutoModelForCausalLM.from_pretrained(folder); anything else that gives "
                 "log-probabilities can be asked as a function of (prompts, answer)",
                 code="type",

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 WORD = re.compile(r"\w+(?:[’'\-]\w+)*")
-BEGINS = re.compile(r"(?:^|[.!?:]\s+)[^\w\s]*\Z")  # what stands before the first word of a sentence
+BEGINS = re.compile(r"(?:^\s*|[.!?:]\s+)[^\w\s]*\Z")  # what stands before the first word of a sentence
 STEM = 5  # letters by which two longer words are the same: "travel" and "travelled"
 GRAMMAR = """
     a an the of in on at to is was are were be been by for with from and or that this these it its as has have had do does did
@@ -58,7 +58,7 @@ def telling(text: str, places: Sequence[tuple[int, int]]) -> list[bool]:
     """For each of some words of a text whether it is a name (no first word of a sentence), a number or denies; all of them,
     where none is. Others may be unlikely only because the model would put it in another way.
 
-    >>> text = "Weighed was the parcel from Lund, at 46 pounds."
+    >>> text = " Weighed was the parcel from Lund, at 46 pounds."
     >>> telling(text, new_words(text, "How heavy is the parcel from Lund?"))  # Weighed, 46, pounds
     [False, True, False]
     """
@@ -142,8 +142,8 @@ def denies(text: str) -> bool:
 
 
 def words_said(words: Sequence[str], sentence: str, texts: Sequence[str], names: frozenset[str]) -> list[bool]:
-    """For each new word of a sentence whether texts say it: a word that denies in a sentence that denies and holds the names,
-    another anywhere. None is said where they say the same sentence with a word that denies.
+    """For each new word of a sentence whether texts say it: a word that denies in a sentence that denies, holds the names and
+    another word of it, others anywhere. None is said where they say the same sentence with a word that denies.
 
     >>> drusk = frozenset({"drusk"})
     >>> words_said(["Pellworth"], "The mayor of Drusk is Pellworth.", ["Pellworth runs Drusk."], drusk)
@@ -159,7 +159,8 @@ def words_said(words: Sequence[str], sentence: str, texts: Sequence[str], names:
     content = {_key(word) for word in WORD.findall(sentence) if _has_content(word)}
     if not denies(sentence) and any(content <= denial for denial in denials):
         return [False] * len(words)
-    is_denied = any(names <= denial for denial in denials)
+    others = content - names - {_key("not")}
+    is_denied = any(names <= denial and (not others or others & denial) for denial in denials)
     keys |= {key.rstrip("s") for key in keys}
     return [is_denied if denies(word) else bool({_key(word), _key(word).rstrip("s")} & keys) for word in words]
 
@@ -215,6 +216,33 @@ def exchanges(sentence: str, asked: str) -> list[tuple[tuple[int, int], tuple[in
     return [
         pair for pair, words in zip(pairwise(runs), between, strict=True) if words - {"and", "or", "und", "oder", "et", "y"}
     ]
+
+
+def turned_round(sentence: str, asked: str, texts: Sequence[str]) -> str:
+    """Two names of a sentence that could stand in each other's place and that every text with both has the other way round, as
+    in “A”, “B”; empty if there are none.
+
+    >>> turned_round("Anna taught Boris.", "Who taught whom?", ["Last year Boris taught Anna."])
+    '“Anna” and “Boris”'
+    >>> turned_round("Anna taught Boris.", "Who taught whom?", ["Last year Anna taught Boris."])
+    ''
+    """
+    for (a, b), (c, d) in exchanges(sentence, asked):
+        first, second = sentence[a:b], sentence[c:d]
+        found = [(text.find(first), text.rfind(second)) for text in texts if first in text and second in text]
+        if found and all(one > other for one, other in found):
+            return f"“{first}” and “{second}”"
+    return ""
+
+
+def only_denies(sentence: str, asked: str) -> bool:
+    """Whether all that a sentence says beyond a question is that it is not so.
+
+    >>> only_denies("It is not open.", "Is it open?"), only_denies("It has no cook.", "Is it open?")
+    (True, False)
+    """
+    words = {_key(word) for word in WORD.findall(sentence) if _has_content(word)} - _keys(asked)
+    return words == {_key("not")}
 
 
 def _has_content(word: str) -> bool:

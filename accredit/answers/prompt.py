@@ -12,7 +12,7 @@ from numbers import Integral
 from operator import index
 from typing import TypedDict
 
-from accredit.checks import check_text
+from accredit.checks.numbers import a_type, check_text, shown
 from accredit.core import BoolArray, distinct_names
 from accredit.errors import InvalidInput
 from accredit.models.encoded import check_words, sentence_spans, word_spans
@@ -418,7 +418,7 @@ def _from_context(context: object, query: str | None, template: str, separator: 
     named = isinstance(context, Mapping | Set) or hasattr(context, "columns")  # iterating gives names, or no order
     if isinstance(context, str) or not isinstance(context, Iterable) or named:
         raise InvalidInput(
-            f"context is {context!r:.60}; give a list of passages, as in context=['…', '…']", argument="context", code="type"
+            f"context is {shown(context)}; give a list of passages, as in context=['…', '…']", argument="context", code="type"
         )
     passages = [str(p) if isinstance(p, str) else p for p in context]
     if not passages:
@@ -433,6 +433,7 @@ def _from_context(context: object, query: str | None, template: str, separator: 
         raise InvalidInput(
             f"query is {query!r:.60}; give the question that goes with the context", argument="query", code="type"
         )
+    template, separator = check_text(template, "template"), check_text(separator, "separator")
     if template.count("{context}") != 1 or template.count("{query}") != 1:
         raise InvalidInput(
             f"template is {template!r:.80}; it must hold {{context}} once and {{query}} once", argument="template", code="type"
@@ -459,7 +460,7 @@ def _from_context(context: object, query: str | None, template: str, separator: 
 def _from_messages(prompt: object) -> Prompt:
     if isinstance(prompt, Mapping) and "input_ids" in prompt:
         raise InvalidInput(
-            f"prompt is a {type(prompt).__name__}; give its token ids: prompt['input_ids']", argument="prompt", code="type"
+            f"prompt is {a_type(prompt)}; give its token ids: prompt['input_ids']", argument="prompt", code="type"
         )
     messages = list(prompt) if isinstance(prompt, Iterable) else []
     if not messages:

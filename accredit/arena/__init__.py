@@ -2,13 +2,10 @@
 
 from accredit.arena.answers import AnswerContest
 from accredit.arena.contest import Contest, Example, MethodRun, RowEntry, RowResult, metrics_named, run_row
-from accredit.arena.examples import read_examples, sample
 from accredit.arena.retraining import Retrained, remove_and_retrain
-from accredit.arena.row_files import RowFileContest
-from accredit.arena.rows import RowContest
-from accredit.arena.run import FinishedRows, hold
+from accredit.arena.row_files import FinishedRows, RowContest, RowFileContest, hold
 from accredit.arena.standings import Standing, Standings, standings
-from accredit.arena.texts import TextContest
+from accredit.arena.texts import TextContest, read_examples, sample
 
 __all__ = [
     "AnswerContest",

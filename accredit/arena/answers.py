@@ -16,7 +16,7 @@ from accredit.arena.texts import BUILTIN, among, count_passes, explainer_of, wei
 from accredit.core import Game
 from accredit.core.threads import one_torch_thread
 from accredit.errors import InvalidInput
-from accredit.evaluate.hits import HitAt
+from accredit.evaluate.erasure import HitAt
 from accredit.evaluate.metric import Metric, Unfit
 from accredit.methods import find, find_all
 from accredit.models.builtin.facts import Facts, facts

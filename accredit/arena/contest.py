@@ -16,11 +16,10 @@ from typing import Any, Protocol
 from accredit.core import Attribution, Game
 from accredit.errors import AccreditError, InvalidInput
 from accredit.evaluate.additivity import Infidelity, LinearDatamodelingScore, SensitivityN
-from accredit.evaluate.baselines import oracle, random_scores
 from accredit.evaluate.curves import Deletion, Insertion, on_grid
-from accredit.evaluate.erasure import AOPC, Comprehensiveness, DropAt, LogOdds, PostHocAccuracy, Sufficiency
-from accredit.evaluate.hits import HitAt
+from accredit.evaluate.erasure import AOPC, Comprehensiveness, DropAt, HitAt, LogOdds, PostHocAccuracy, Sufficiency
 from accredit.evaluate.metric import Metric, NotApplicable, Result, measure_all
+from accredit.evaluate.sanity import oracle, random_scores
 from accredit.games import cached
 
 RANDOM, ORACLE = "random", "oracle"  # always in the table

@@ -24,11 +24,10 @@ from accredit.audit.attention import (
     rank_finding,
 )
 from accredit.audit.counterchecks import COUNTERCHECKS, CounterTraining, counterchecks
-from accredit.audit.finding import AuditFinding, Findings
+from accredit.audit.finding import INERT, PROBE, SCRAMBLE, TRANSPLANT, AuditFinding, Findings
 from accredit.audit.leakage import leakage_report
-from accredit.audit.names import INERT, PROBE, SCRAMBLE, TRANSPLANT
 from accredit.audit.probes import inert_mask
-from accredit.audit.readers import Reader
+from accredit.audit.reader_gaps import Reader
 from accredit.checks.arguments import check_arguments
 from accredit.core import BoolArray, FloatArray
 from accredit.errors import InvalidInput

@@ -10,19 +10,17 @@ Masks have one number per player in 0..1 (hard selections or attention); readers
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from accredit.audit.finding import AuditFinding, Findings, interval_of, judge_finding
-from accredit.audit.judges import Beside, train_judge
-from accredit.audit.judges import evalx as trained_evalx
-from accredit.audit.names import (
+from accredit.audit.finding import (
     EVALX,
     EXCESS_MARGIN,
     INERT,
@@ -31,17 +29,31 @@ from accredit.audit.names import (
     NEEDS,
     PROBE,
     RANDOM,
+    READ,
     SCORES,
     SCRAMBLE,
     SURENESS,
     SURROGATE,
     TRANSPLANT,
+    AuditFinding,
+    Conclusion,
+    Findings,
+    interval_of,
+    judge_finding,
 )
 from accredit.audit.probes import halves, inert_mask, inert_players, mask_only_probe, score_code
-from accredit.audit.reader_gaps import evalx_gap, random_selector, sureness_gap, surrogate_gap
-from accredit.audit.readers import Reader, ask, patience_for, post_hoc, surprise
+from accredit.audit.reader_gaps import (
+    Reader,
+    ask,
+    evalx_gap,
+    patience_for,
+    post_hoc,
+    random_selector,
+    sureness_gap,
+    surprise,
+    surrogate_gap,
+)
 from accredit.audit.value_swaps import mask_transplant, others, value_scramble
-from accredit.audit.verdict import conclude
 from accredit.checks import real_numbers, shown
 from accredit.checks.arguments import check_arguments
 from accredit.core import FloatArray, IntArray
@@ -55,6 +67,180 @@ from accredit.values.solver import progress as progress_bar
 
 if TYPE_CHECKING:
     from accredit.learned.inputs import Numbers  # unseen by `check_arguments`: `_check` says more
+
+DECIDING = (SURROGATE, EVALX, SCRAMBLE, TRANSPLANT, SCORES)
+OWN = (
+    SURROGATE,
+    EVALX,
+    SCRAMBLE,
+    TRANSPLANT,
+)  # they ask the explainer's own surrogate; without one, scores convict nobody
+NEEDED = (EVALX, SCRAMBLE, TRANSPLANT)  # without all of them nothing is acquitted
+ABLE = 0.9  # share of what the best reader finds through random holes, from which a black box counts as a judge
+ROWS_WORTH_ASKING = 1_000_000  # rows beyond which a question is not worth asking
+SURELY = 2.8  # standard errors off the margin (1.96 + 0.84): four intervals in five then lie off it
+BLURRED = 0.5  # standard errors by which the middle is taken to be nearer to the margin than it was seen
+
+
+def conclude(found: Sequence[AuditFinding], not_run: Mapping[str, str], total: int) -> Conclusion:
+    """The verdict from what the detectors found on `total` rows."""
+    by_name = {finding.name: finding for finding in found}
+    convicts = DECIDING if any(name in by_name for name in OWN) else ()
+    guilty = [by_name[name] for name in convicts if name in by_name and by_name[name].verdict == "flagged"]
+    if guilty:
+        return Conclusion("leaks", "; ".join(map(_evidence, guilty)), tuple(finding.name for finding in guilty))
+    missing = [name for name in NEEDED if name not in by_name]
+    if missing:
+        why = "; ".join(f"{name} {not_run.get(name, 'was not asked for')}" for name in missing)
+        return Conclusion("cannot tell", why)
+    meter = by_name.get(METER)
+    beside = [by_name[name].verdict if name in by_name else "not run" for name in (PROBE, SURENESS)]
+    hinted = meter is not None and meter.verdict != "passes" and set(beside) != {"passes"}
+    hint = _evidence(meter) if meter is not None and hinted else ""
+    unclear = [by_name[name] for name in DECIDING if name in by_name and by_name[name].verdict == "unclear"]
+    if _reads_as_much(by_name.get(SURROGATE)):
+        unclear = [finding for finding in unclear if finding.name != EVALX]
+    if unclear:
+        rows = rows_to_decide(unclear, total)
+        more = f"about {rows:,} rows might decide" if rows else _not_by_rows(unclear)
+        names = tuple(finding.name for finding in unclear)
+        blocked = f" whether it leaks; {hint} keeps it from being acquitted" if rows and hint else ""
+        return Conclusion("cannot tell", f"{', '.join(names)} unclear on {total:,} rows; {more}{blocked}", names, rows)
+    if hint:
+        return Conclusion(
+            "cannot tell",
+            f"{hint}, which honest explainers whose choice depends on the class have too; every deciding detector passes",
+            (METER,),
+        )
+    passed = tuple(name for name in NAMES if name in DECIDING and name in by_name)
+    return Conclusion("does not leak", f"{', '.join(passed)} find no code on {total:,} rows; none of them is a proof", passed)
+
+
+def _reads_as_much(gap: AuditFinding | None) -> bool:
+    """Whether the black box, which reads random holes as well as anybody, gets as much out of what is shown as the surrogate:
+    then a judge that may be weaker has nothing to add."""
+    return gap is not None and gap.verdict == "passes" and gap.details.get(READ, 0.0) >= ABLE
+
+
+def rows_to_decide(unclear: Sequence[AuditFinding], total: int) -> int | None:
+    """About how many rows would move every interval off its margin, four times in five, its middle taken a little nearer to the
+    margin than seen; None beyond a million, where the middle is too near to say, and where an interval is off its margin
+    already, so that something else is missing."""
+    if any(map(_is_decided, unclear)):
+        return None
+    most = 0.0
+    for finding in unclear:
+        low, high = finding.excess.ends
+        error = (high - low) / 2 / 1.96
+        gap = abs(finding.excess.value - finding.margin) - BLURRED * error
+        most = max(most, (SURELY * error / gap) ** 2 if gap > 0 else math.inf)
+    rows = most * total
+    return None if not rows <= ROWS_WORTH_ASKING else int(math.ceil(rows / 100) * 100)
+
+
+def _is_decided(finding: AuditFinding) -> bool:
+    """Whether its interval is off its margin, although it is unclear: the judge is too weak, or nobody reads holes."""
+    low, high = finding.excess.ends
+    return not low <= finding.margin <= high
+
+
+def _not_by_rows(unclear: Sequence[AuditFinding]) -> str:
+    """What is missing where a number of rows cannot be said."""
+    missing = [f"{finding.name}: {finding.reading}" for finding in unclear if _is_decided(finding)]
+    return "; ".join(missing) or "more rows of this kind would hardly decide"
+
+
+def _evidence(finding: AuditFinding) -> str:
+    share = finding.unit == "share"
+    value, chance = ((f"{number:.0%}" if share else f"{number:.2f}") for number in (finding.value, finding.chance))
+    return f"{finding.name} {value} against {chance}"
+
+
+WEIGHED = 0.25  # share of a judge's rows that weigh EVAL-X against the black box; EVAL-X does not learn from them
+MASKS_PER_ROW = 4  # masks of those rows: two of four as large as what is shown, one of half of the players, one of all
+PULL_TO_EVALX = 1e-2  # pulls the weights to EVAL-X alone, in nats per row
+
+
+@final
+class Beside:
+    """A judge and the black box in one voice: log-probabilities of both, weighed, and a bias; all of them linear in the share
+    of players that is hidden."""
+
+    def __init__(self, judge: Reader, black_box: Reader, classes: int) -> None:
+        self.readers, self.classes = (judge, black_box), classes
+        self.weights = torch.tensor([[1.0, 0.0], [0.0, 0.0]])  # of both readers: of all inputs, and per hidden share
+        self.bias = torch.zeros(2, classes)
+
+    def learn(self, x: Array, masks: FloatArray, labels: IntArray) -> Beside:
+        """Weigh both on masked rows (N, n) by cross-entropy."""
+        terms, hidden, goal = *self._terms(x, masks), torch.from_numpy(labels)
+        start = [self.weights.clone(), self.bias.clone()]
+        free = [part.clone().requires_grad_(True) for part in start]
+        optimiser = torch.optim.LBFGS(free, max_iter=100, line_search_fn="strong_wolfe")
+
+        def closure() -> Tensor:
+            optimiser.zero_grad()
+            away = sum(((part - begun) ** 2).sum() for part, begun in zip(free, start, strict=True))
+            loss = nn.functional.cross_entropy(self._say(terms, hidden, *free), goal) + PULL_TO_EVALX * away
+            torch.autograd.backward(loss)
+            return torch.as_tensor(loss)
+
+        optimiser.step(closure)  # type: ignore[no-untyped-call]
+        self.weights, self.bias = (part.detach() for part in free)
+        return self
+
+    def __call__(self, x: Array, masks: FloatArray) -> FloatArray:
+        terms, hidden = self._terms(x, masks)
+        return self._say(terms, hidden, self.weights, self.bias).softmax(dim=1).double().numpy()
+
+    def _terms(self, x: Array, masks: FloatArray) -> tuple[Tensor, Tensor]:
+        """Log-probabilities (2, N, classes), and the share of hidden players (N, 1)."""
+        said = [np.asarray(reader(x, masks), dtype=np.float64)[:, : self.classes] for reader in self.readers]
+        logs = np.log(np.maximum(np.stack(said), 1e-6))
+        return torch.from_numpy(logs).float(), torch.from_numpy(1 - masks.mean(axis=1, keepdims=True)).float()
+
+    @staticmethod
+    def _say(terms: Tensor, hidden: Tensor, weights: Tensor, bias: Tensor) -> Tensor:
+        heard = weights[0] + hidden * weights[1]  # (N, 2)
+        return torch.einsum("nr,rnc->nc", heard, terms) + bias[0] + hidden * bias[1]
+
+
+def train_judge(
+    inputs: Inputs,
+    x: Array,
+    labels: IntArray,
+    classes: int,
+    k: int | None,
+    black_box: Reader | None,
+    shown: FloatArray,
+    width: int | None,
+    seed: int,
+) -> Reader:
+    """EVAL-X from rows and their answers; with a black box, that beside it. `shown` are masks of the explainer, whose size and
+    sharpness random ones take."""
+    weighed = round(WEIGHED * len(x)) if black_box is not None else 0
+    alone = train_evalx(inputs, x[weighed:], labels[weighed:], classes, k, width, seed)
+    if black_box is None:
+        return alone
+    again, who = np.tile(np.arange(weighed), MASKS_PER_ROW), np.random.default_rng(seed)
+    present = inputs.present(x[again])
+    masks = random_masks(shown[who.integers(len(shown), size=len(again))], present, seed)
+    masks[1::4] = (who.random(masks[1::4].shape) < 0.5) & present[1::4]
+    masks[3::4] = present[3::4]
+    try:
+        ask(black_box, x[:2], masks[:2], labels[:2])
+    except InvalidInput:  # a black box of words cannot read soft masks
+        return alone
+    return Beside(alone, black_box, classes).learn(x[again], masks, labels[again])
+
+
+def train_evalx(
+    inputs: Inputs, x: Array, labels: IntArray, classes: int, k: int | None, width: int | None, seed: int
+) -> Reader:
+    """EVAL-X trained for as long as so many rows need."""
+    epochs, patience = patience_for(len(x))
+    judge = EvalX(inputs, k=k, width=width, epochs=epochs, patience=patience)
+    return judge.fit(x, np.eye(classes)[labels], seed).predict
 
 
 # The encode-meter: what does the choice add to the values that are shown?
@@ -305,7 +491,7 @@ def _judge(
     def of_half() -> Reader | None:
         half = len(x) // 2
         try:
-            return trained_evalx(inputs, x[:half], labels[:half], classes, k, width, seed)
+            return train_evalx(inputs, x[:half], labels[:half], classes, k, width, seed)
         except InvalidInput:  # half of few rows may be too few to learn from
             return None
 

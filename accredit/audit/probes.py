@@ -6,8 +6,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from accredit.audit.finding import AuditFinding, judge_finding, right
-from accredit.audit.names import EXCESS_MARGIN, INERT, PROBE, SCORES
+from accredit.audit.finding import EXCESS_MARGIN, INERT, PROBE, SCORES, AuditFinding, judge_finding, right
 from accredit.checks import needs, real_numbers
 from accredit.checks.numbers import truths
 from accredit.core import BoolArray, FloatArray, IntArray

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Self
 
 import numpy as np
+import numpy.typing as npt
 
 from accredit.audit.finding import Findings, find_checks
-from accredit.checks import optional_whole
+from accredit.audit.reader_gaps import Reader
+from accredit.checks import optional_whole, real_numbers
 from accredit.checks.arguments import check_arguments
 from accredit.checks.arrays import read_arrays as arrays_in
 from accredit.checks.tables import is_table, number, read_sheet, warn_notes
-from accredit.core import FloatArray
+from accredit.core import FloatArray, IntArray
 from accredit.errors import InvalidInput
+from accredit.learned.batches import third_ends, thirds
 from accredit.learned.black_boxes import BlackBox, answers_of, check_answers, numbers_of
 from accredit.learned.inputs import Array
 
@@ -87,9 +91,9 @@ def _explainer(
     training: dict[str, Array] | None,
     progress: bool,
 ) -> Findings:
+    from accredit.audit.finding import NAMES
     from accredit.audit.leakage import leakage_report
-    from accredit.audit.names import NAMES
-    from accredit.audit.regression_bins import Thirds
+    from accredit.audit.saved import Thirds
     from accredit.learned.cxplain import CXPlain
     from accredit.learned.evalx import EvalX
     from accredit.learned.saving import load
@@ -247,3 +251,56 @@ def _array(arrays: dict[str, Array], name: str) -> Array:
             code="missing",
         )
     return arrays[name]
+
+
+@dataclass(frozen=True)
+class Thirds:
+    """Numbers as three classes: low, middle and high, cut where the black box's answers have their thirds.
+
+    A reader that answers with numbers becomes one that is sure of a third. So `leakage_report` can ask about a regression:
+
+    >>> cut = Thirds.of(np.arange(9.0))
+    >>> cut.labels([0.0, 4.0, 99.0])
+    array([0, 1, 2])
+    >>> cut.box(lambda x: x[:, 0])(np.array([[5.0]]))
+    array([[0., 1., 0.]])
+    """
+
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, numbers: npt.ArrayLike) -> Self:
+        """Cut where these numbers have their thirds."""
+        given = real_numbers(numbers, "numbers").ravel()
+        found = cls(*(float(end) for end in third_ends(given)))
+        if len(np.unique(found.labels(given))) < 2:
+            raise InvalidInput(
+                f"the black box says {given[0]:g} in nearly all of {len(given)} rows: nothing can leak; give rows "
+                "with different answers",
+                code="undefined",
+            )
+        return found
+
+    @property
+    def note(self) -> str:
+        """What the report has to say about it."""
+        return (
+            f"the answer is a number; audited is in which third it lies: below {self.low:.4g}, up to {self.high:.4g}, or "
+            "above. A code for finer differences is not seen"
+        )
+
+    def labels(self, numbers: npt.ArrayLike) -> IntArray:
+        """0, 1 or 2 for each number."""
+        return thirds(real_numbers(numbers, "numbers").ravel(), (self.low, self.high))
+
+    def box(self, black_box: BlackBox) -> BlackBox:
+        """A black box of numbers as one of three classes."""
+        return lambda x: self._sure(black_box(x))
+
+    def reader(self, reader: Callable[[Array, FloatArray], npt.ArrayLike]) -> Reader:
+        """A reader that answers with numbers as one of three classes."""
+        return lambda x, mask: self._sure(reader(x, mask))
+
+    def _sure(self, numbers: npt.ArrayLike) -> FloatArray:
+        return np.asarray(np.eye(3)[self.labels(numbers)])

@@ -8,10 +8,9 @@ from contextlib import suppress
 
 import numpy as np
 
-from accredit.audit.finding import AuditFinding, interval_of_pairs, judge_finding
-from accredit.audit.names import EXCESS_MARGIN, SCRAMBLE, TRANSPLANT
+from accredit.audit.finding import EXCESS_MARGIN, SCRAMBLE, TRANSPLANT, AuditFinding, interval_of_pairs, judge_finding
 from accredit.audit.probes import NothingToJudge
-from accredit.audit.readers import Reader, ask
+from accredit.audit.reader_gaps import Reader, ask
 from accredit.core import FloatArray, IntArray
 from accredit.errors import InvalidInput
 from accredit.learned.inputs import Array

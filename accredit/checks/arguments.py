@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cache, partial, wraps
-from inspect import signature
+from inspect import BoundArguments, Signature, signature
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Literal, ParamSpec, TypeVar, Union, get_args, get_origin
@@ -36,6 +36,7 @@ from accredit.checks.numbers import (
     truths,
     whole_number,
 )
+from accredit.checks.suggestions import did_you_mean
 from accredit.errors import Code, InvalidInput
 
 if TYPE_CHECKING:
@@ -64,13 +65,31 @@ def check_arguments(function: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(function)
     def called(*args: P.args, **kwargs: P.kwargs) -> R:
-        given, expected = takes.bind(*args, **kwargs), _expected(function)
+        given, expected = _bind(function, takes, args, kwargs), _expected(function)
         for name, value in given.arguments.items():
             if name in expected:
                 given.arguments[name] = expected[name].check(value, name)
         return function(*given.args, **given.kwargs)
 
     return called
+
+
+def _bind(
+    function: Callable[..., object], takes: Signature, args: Sequence[object], settings: Mapping[str, object]
+) -> BoundArguments:
+    """The arguments by name; where the call does not fit the function, an error that names what is too much or missing."""
+    try:
+        return takes.bind(*args, **settings)
+    except TypeError as error:
+        called, known = getattr(function, "__name__", "the function"), list(takes.parameters)
+        for name in settings:
+            if name not in known:
+                meant = did_you_mean(name, known) or f"; its arguments are {', '.join(known)}"
+                raise InvalidInput(f"{name} is not an argument of {called}{meant}", argument=name, code="unknown") from None
+        for name, one in takes.parameters.items():
+            if one.default is one.empty and name not in known[: len(args)] and name not in settings:
+                raise InvalidInput(f"{called}: {name} is missing; write {name}=…", argument=name, code="missing") from None
+        raise InvalidInput(f"{called}: {error}; its arguments are {', '.join(known)}", code="too-many") from None
 
 
 def check_fields(settings: DataclassInstance) -> None:

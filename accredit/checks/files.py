@@ -16,7 +16,7 @@ from typing import Any
 
 from accredit.checks.encodings import nul_half
 from accredit.checks.json_data import read_json
-from accredit.checks.numbers import shown
+from accredit.checks.numbers import a_type, shown
 from accredit.checks.suggestions import did_you_mean
 from accredit.errors import AccreditError, InvalidInput
 
@@ -225,5 +225,5 @@ def read_json_object(path: object, limit: int = 16 << 20) -> dict[str, Any]:
     """A JSON file that holds one object."""
     data = read_json(read_bytes(path, limit), repr(str(path)))
     if not isinstance(data, dict):
-        raise InvalidInput(f"{str(path)!r} holds a {type(data).__name__}, not a JSON object", code="type")
+        raise InvalidInput(f"{str(path)!r} holds {a_type(data)}, not a JSON object", code="type")
     return data

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 import numpy as np
 
 from accredit.checks.annotations import read_hints
-from accredit.checks.numbers import FloatArray, check_text, known_fields, real_numbers, shown
+from accredit.checks.numbers import FloatArray, a_type, check_text, known_fields, real_numbers, shown
 from accredit.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -67,9 +67,7 @@ def _plain(value: object, where: str) -> Json:
         return {check_text(str(key), where): _plain(item, f"{where}.{key}") for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(item, f"{where}[{i}]") for i, item in enumerate(value)]
-    raise InvalidInput(
-        f"{where} is a {type(value).__name__}; a result keeps only numbers, strings, lists and mappings", code="type"
-    )
+    raise InvalidInput(f"{where} is {a_type(value)}; a result keeps only numbers, strings, lists and mappings", code="type")
 
 
 def plain_mapping(value: object, where: str) -> dict[str, Any]:

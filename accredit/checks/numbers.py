@@ -49,8 +49,19 @@ def shown(value: object, width: int = 60) -> str:
     try:
         text = " ".join(repr(value).split())
     except Exception:  # a stranger's object may fail in any way
-        return f"a {type(value).__name__}"
+        return f"{a_type(value)}"
     return text if len(text) <= width else f"{text[: width - 1]}…"
+
+
+def a_type(value: object) -> str:
+    """The type of a value with its article, as it is said aloud.
+
+    >>> a_type(3), a_type("3"), a_type(np.ones(1))
+    ('an int', 'a str', 'an ndarray')
+    """
+    name = type(value).__name__
+    spelled = (len(name) > 1 and name[:2].isupper()) or name == "ndarray"  # letter by letter: an XGBClassifier
+    return f"{'an' if name[0] in ('AEFHILMNORSXn' if spelled else 'AEIOaeio') else 'a'} {name}"
 
 
 def real_numbers(
@@ -149,7 +160,7 @@ def _array(given: object, name: str, masked: bool = False, whole: bool = True) -
     if isinstance(found, np.ma.MaskedArray):  # what the object's __array__ gave
         return _array(found, name, masked, whole)
     if whole and found.ndim == 0 and found.dtype == object and isinstance(given, Iterable):
-        raise _Refused(f"{name} must be real numbers, got a {type(given).__name__}; write list({name})")
+        raise _Refused(f"{name} must be real numbers, got {a_type(given)}; write list({name})")
     return np.asarray(found)
 
 

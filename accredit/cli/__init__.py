@@ -33,10 +33,10 @@ COMMANDS = {  # name -> (module, one line of help)
     "learn": ("accredit.cli.learn", "Train an explainer once, then explain at the cost of one pass."),
     "serve": ("accredit.cli.serve", "All of it on a page of this machine."),
     "runs": ("accredit.cli.runs", "List, export and resume the runs of a journal."),
-    "methods": ("accredit.cli.methods", "Every method, by what it is good for."),
-    "examples": ("accredit.cli.examples", "Write small files, and say what to try with them."),
+    "methods": ("accredit.cli.doctor", "Every method, by what it is good for."),
+    "examples": ("accredit.cli.doctor", "Write small files, and say what to try with them."),
     "doctor": ("accredit.cli.doctor", "What is installed, what would fail, what to type."),
-    "completion": ("accredit.cli.completion", "Let bash, zsh or fish complete what you type."),
+    "completion": ("accredit.cli.man", "Let bash, zsh or fish complete what you type."),
     "man": ("accredit.cli.man", "The manual page."),
 }
 SECTIONS = {  # of the help: the first command below each heading
@@ -51,6 +51,18 @@ class LazyCommands(OpenGroup):
     """A group that knows its commands' names and help without importing them; other packages may add some."""
 
     own = COMMANDS
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:  # an option of a command, written before it, is not an option of this one
+            if (command := next((word for word in args if word in COMMANDS), None)) is None:
+                raise
+            raise click.UsageError(
+                f"{error.option_name} stands before the command; options come behind it: "
+                f"{ctx.command_path} {command} … {error.option_name}",
+                ctx,
+            ) from None
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [*COMMANDS, *(added.name for added in self.added() if not added.problem)]
@@ -115,7 +127,7 @@ def main() -> None:
 def _run() -> int:
     """Parse, call, show; the exit code."""
     if instruction := os.environ.get("_ACCREDIT_COMPLETE"):
-        from accredit.cli.completion import complete
+        from accredit.cli.man import complete
 
         return complete(accredit, instruction)
     try:

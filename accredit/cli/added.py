@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import click
 
+from accredit.checks.numbers import a_type
 from accredit.core.plugins import COMMANDS, Addition, additions, entries
 from accredit.errors import InvalidInput
 
@@ -32,5 +33,5 @@ def check_installed(command: str, ctx: click.Context) -> None:
 
 def _command_of(name: str, command: object) -> tuple[str]:
     if not isinstance(command, click.Command):
-        raise InvalidInput(f"it leads to a {type(command).__name__}; a click.Command is needed", code="type")
+        raise InvalidInput(f"it leads to {a_type(command)}; a click.Command is needed", code="type")
     return (name,)

@@ -103,9 +103,8 @@ def compare(
     with trained explainers (fast-shapley:FOLDER, selector:FOLDER).
     """
     from accredit.arena.contest import DEFAULT_METRICS, metrics_named
-    from accredit.arena.examples import filters, read_examples, sample
-    from accredit.arena.run import hold
-    from accredit.arena.texts import TextContest
+    from accredit.arena.row_files import hold
+    from accredit.arena.texts import TextContest, filters, read_examples, sample
     from accredit.methods import COMPARED
     from accredit.models.row_files import is_row_model_file
     from accredit.views.terminal.arena_text import seconds_text, text_table

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import json
 import platform
+import shlex
 import sys
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 
 import click
 
 from accredit.cli.added import OpenGroup
-from accredit.cli.command import Command
+from accredit.cli.command import Command, wants_more
+from accredit.cli.output import NewFolder
+from accredit.cli.trials import TRIALS
 from accredit.core.plugins import Addition
 from accredit.core.version import __version__
+from accredit.errors import InvalidInput
+from accredit.methods import Method
 from accredit.models.precision import PrecisionTrial, try_precision
 from accredit.views.terminal.screen import fold
 
@@ -103,3 +109,86 @@ def _version(package: str) -> str | None:
         except PackageNotFoundError:
             continue
     return None
+
+
+@click.command(cls=Command, cuts=True)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a list.")
+def methods(as_json: bool) -> None:
+    """List every method by what it is good for; with --more also its other names, where it applies, what it divides and which
+    axioms it keeps."""
+    from accredit.methods import GOOD_FOR, every_method
+    from accredit.views.terminal.screen import fold
+
+    known = {method.name: method for method in every_method()}
+    if as_json:
+        click.echo(json.dumps({"methods": [method.to_plain() for method in known.values()]}, ensure_ascii=False))
+        return
+    placed = {name for names in GOOD_FOR.values() for name in names}
+    groups = {**GOOD_FOR, "From other packages": tuple(name for name in known if name not in placed)}
+    lines = ["Start with shapley; leave-one-out is its cheap check. --more says more of each."]
+    for heading, names in groups.items():
+        there = [known[name] for name in names if name in known]
+        if not there:
+            continue
+        if wants_more():
+            lines += ["", heading, *(line for method in there for line in _whole(method))]
+        else:
+            lines += [heading, *fold(", ".join(method.spelled for method in there), indent="  ")]
+    click.echo("\n".join(lines))
+
+
+def _whole(method: Method) -> list[str]:
+    """One method: what it is, then what is known of it."""
+    from accredit.views.terminal.screen import fold
+
+    also = f" (also {', '.join(method.aliases)})" if method.aliases else ""
+    divides = method.divides.removeprefix("nothing: ")
+    gives = f"gives scores: {divides}" if divides != method.divides else f"divides {divides}"
+    kept = ", ".join(method.axioms) or "no axiom"
+    said = f"{method.note[:1].upper()}{method.note[1:]}. " if method.note else ""
+    words = f"{said}For {', '.join(method.applies)}; {gives}; keeps: {kept}; cost: {method.cost.words}."
+    return [f"  {method.spelled}{also}", *fold(words, indent="      ")]
+
+
+SAMPLES = Path(__file__).parent / "samples"
+
+
+@click.command(cls=Command, prints=False)
+@click.argument("folder", type=NewFolder(), default="examples")
+@click.option("--json", "as_json", is_flag=True, help="Print the commands to try as one JSON object.")
+def examples(folder: str, as_json: bool) -> None:
+    """Write small files into FOLDER, and print what can be tried with them.
+
+    FOLDER is made if it is not there. A file that is already in it is kept as it is.
+    """
+    target = Path(folder)
+    target.mkdir(parents=True, exist_ok=True)
+    for sample in sorted(SAMPLES.iterdir()):
+        _write(target / sample.name, sample.read_bytes())
+    trials = {_move(command, folder): answers for command, answers in TRIALS.items()}
+    if as_json:
+        click.echo(json.dumps({"folder": folder, "trials": trials}, ensure_ascii=False))
+        return
+    click.echo("Try:\n")
+    for command, answers in trials.items():
+        click.echo(f"  {command}\n      {answers}")
+
+
+def _write(path: Path, content: bytes) -> None:
+    """A new file, or the one that is there; the person is told which."""
+    try:
+        with path.open("xb") as file:
+            file.write(content)
+        click.echo(f"written: {path}", err=True)
+    except FileExistsError:
+        if not path.is_file():
+            raise InvalidInput(
+                f"{path} is not a regular file; name another folder: accredit examples FOLDER", code="unwritable"
+            ) from None
+        same = path.read_bytes() == content
+        click.echo(f"kept: {path} ({'unchanged' if same else 'it differs from the example'})", err=True)
+
+
+def _move(command: str, folder: str) -> str:
+    """The command with the files where they were written."""
+    return command.replace("examples/", shlex.quote(f"{folder.rstrip('/')}/") if folder != "examples" else "examples/")

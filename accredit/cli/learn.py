@@ -21,7 +21,7 @@ from accredit.cli.typed import groups_of, players_of, removal_of, split_at_comma
 from accredit.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from accredit.audit.regression_bins import Thirds
+    from accredit.audit.saved import Thirds
     from accredit.checks.json_data import Facts
     from accredit.core import IntArray
     from accredit.explanation.requests import Settings
@@ -315,7 +315,7 @@ def audit(
     import numpy as np
 
     from accredit.audit import leakage_report
-    from accredit.audit.regression_bins import Thirds
+    from accredit.audit.saved import Thirds
     from accredit.learned.cxplain import CXPlain
     from accredit.learned.evalx import EvalX
     from accredit.views.pages.audit_page import audit_page

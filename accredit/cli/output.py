@@ -18,6 +18,8 @@ class NewFile(click.ParamType[str]):
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         if not value.strip():
             self.fail("the name is empty; name a file", param, ctx)
+        if value == "-":
+            self.fail("what stands for standard output is no file; leave it out to print, or name a file", param, ctx)
         try:
             check_writable(value, "the path")
         except InvalidInput as error:

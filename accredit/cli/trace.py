@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
+from accredit.checks.numbers import a_type
 from accredit.cli.command import Command, wants_more
 from accredit.cli.options import SEED, Amount, Count, NamedPath
 from accredit.cli.output import NewFile, NewFolder, write, write_whole
@@ -121,7 +122,7 @@ def trace(
     loaded = finetune(model)
     if loaded.task != "continue":
         raise InvalidInput(
-            f"{model} holds a {type(loaded.model).__name__}, which says nothing; ask what its rows did with "
+            f"{model} holds {a_type(loaded.model)}, which says nothing; ask what its rows did with "
             f"accredit value FILE --text COLUMN --target COLUMN --model {model}",
             code="unsupported",
         )

@@ -6,6 +6,7 @@ then asks for them the first time somebody looks at it.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from types import ModuleType
 
@@ -36,3 +37,13 @@ def drawings() -> ModuleType:
     """The views that the package handed over."""
     assert _views is not None, "accredit/__init__.py hands the views over before anything can be drawn"
     return _views()
+
+
+def in_notebook() -> bool:
+    """Whether a kernel runs this process; that ipykernel was imported, by a test for example, does not make it one.
+
+    >>> in_notebook()
+    False
+    """
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    return hasattr(shell, "kernel")

@@ -8,7 +8,17 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 import numpy as np
 
 from accredit.checks.arguments import CHECKS
-from accredit.checks.numbers import BoolArray, FloatArray, IntArray, check_text, real_numbers, shown, truths, whole_number
+from accredit.checks.numbers import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    a_type,
+    check_text,
+    real_numbers,
+    shown,
+    truths,
+    whole_number,
+)
 from accredit.core.coalitions import all_coalitions
 from accredit.errors import BadPayoff, InvalidInput, TooManyPlayers
 
@@ -60,7 +70,7 @@ def check_game(game: object) -> Game:
     """
     if isinstance(game, type) or not isinstance(game, Game):
         raise InvalidInput(
-            f"game is {shown(game)}, a {type(game).__name__}; give a game, for example TableGame(players, payoffs) or "
+            f"game is {shown(game)}, {a_type(game)}; give a game, for example TableGame(players, payoffs) or "
             "FunctionGame(players, function)",
             argument="game",
             code="type",
@@ -239,6 +249,12 @@ def check_names(given: Iterable[str | int], what: str) -> tuple[str, ...]:
     if isinstance(given, Set) and not isinstance(given, KeysView):
         raise InvalidInput(
             f"{what} is {shown(given)}, and a set has no order; write a tuple of names", code="type", argument=what
+        )
+    if isinstance(given, Mapping):
+        raise InvalidInput(
+            f"{what} is {shown(given)}, and only names are read; write tuple({what}), and say elsewhere what belongs to each",
+            code="type",
+            argument=what,
         )
     names = tuple(as_name(name) for name in given)
     if not names:

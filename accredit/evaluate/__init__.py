@@ -4,15 +4,13 @@ from accredit.core.statistics import holm
 from accredit.evaluate.additivity import Infidelity, LinearDatamodelingScore, SensitivityN
 from accredit.evaluate.agreement import kendall, spearman, top_overlap
 from accredit.evaluate.axioms import ClaimRefuted, Finding, axioms_kept, check_claims
-from accredit.evaluate.baselines import oracle, random_scores
 from accredit.evaluate.bootstrap import bootstrap, paired_test
 from accredit.evaluate.curves import Deletion, Insertion
 from accredit.evaluate.data import linear_datamodeling_score, mislabel_auc, removal_curve
-from accredit.evaluate.erasure import AOPC, Comprehensiveness, DropAt, LogOdds, PostHocAccuracy, Sufficiency
-from accredit.evaluate.hits import HitAt
+from accredit.evaluate.erasure import AOPC, Comprehensiveness, DropAt, HitAt, LogOdds, PostHocAccuracy, Sufficiency
 from accredit.evaluate.metric import Metric, NotApplicable, Score, measure, measure_all
 from accredit.evaluate.plausibility import auprc, iou_f1, spans_of, token_f1
-from accredit.evaluate.sanity import Sanity, label_randomisation, model_randomisation, randomised_layers
+from accredit.evaluate.sanity import Sanity, label_randomisation, model_randomisation, oracle, random_scores, randomised_layers
 from accredit.evaluate.stability import max_sensitivity, nudge_embeddings, shaken
 
 __all__ = [

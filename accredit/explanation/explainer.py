@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set, Sized
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import wraps
@@ -21,6 +21,8 @@ import numpy as np
 
 from accredit.answers.hosted_model import HostedModel
 from accredit.answers.server import is_url
+from accredit.checks.files import check_writable
+from accredit.checks.numbers import CellArray, a_type, as_array
 from accredit.checks.suggestions import nearest
 from accredit.core.notes import check_notes
 from accredit.errors import InvalidInput
@@ -251,6 +253,7 @@ def _answer_prompt(prompt: object, model: object, request: AnswerRequest) -> Exp
         return explain_by(replace(subject, settings=taken), asked, request.announce)
     from accredit.store import Journal
 
+    check_writable(request.store, "store")
     with closing(Journal(request.store)) as journal:
         subject = subject_in_prompt(prompt, model, request, journal)
         subject.check_cost(asked, request.announce)
@@ -451,13 +454,25 @@ def _check_given(given: object, what: str) -> None:
 
 def _check_text(given: object) -> None:
     _check_given(given, "a text")
-    if not isinstance(given, str | tuple):
-        many = f" of {len(given)}" if isinstance(given, list) else ""
+    if not isinstance(given, str | tuple) or (isinstance(given, tuple) and len(given) != 2):
+        many = f" of {len(given)}" if isinstance(given, Sized) else ""
         raise InvalidInput(
-            f"a {type(given).__name__}{many} was given, and one text is explained at a time: a string, or a pair (text, pair); "
+            f"{a_type(given)}{many} was given, and one text is explained at a time: a string, or a pair (text, pair); "
             "for many, call an Explainer on each: [explainer(text) for text in texts]",
             argument="given",
             code="type",
+        )
+
+
+def _check_is_picture(given: CellArray) -> None:
+    """Refuse rows of a table that came without their model: numbers that no grey picture has, or only a few of them."""
+    grey = given.dtype.kind in "biuf" and given.size and given.min() >= 0 and given.max() <= 255 and min(given.shape) > 4
+    if not grey:
+        raise InvalidInput(
+            f"model is missing, and what is given, of shape {given.shape}, is no picture; for rows of a table write "
+            "explain(rows, model, background=…)",
+            argument="model",
+            code="missing",
         )
 
 
@@ -577,6 +592,8 @@ class Explainer:
         if not preparation and not _names_a_picture(given):
             make_request(REQUESTS[kind], settings)  # and so is a setting
         read: Kind = "picture" if _names_a_picture(given) else kind
+        if self.model is None and isinstance(given, np.ndarray | list) and _depth(given) == 2:
+            _check_is_picture(as_array(given, "given"))
         given, loaded, notes = read_as(given, self.model, self.tokenizer, preparation, self._loaded.get(read))
         self._loaded[read] = loaded
         if reads_words(loaded):
@@ -630,7 +647,7 @@ def _check_no_tokenizer(tokenizer: object, kind: Kind) -> None:
     """Refuse what stands behind a model that reads no words: it is a background that lacks its name."""
     if tokenizer is not None:
         raise InvalidInput(
-            f"a {type(tokenizer).__name__} stands where a tokenizer goes, and this question is about {REQUESTS[kind].said}; if "
+            f"{a_type(tokenizer)} stands where a tokenizer goes, and this question is about {REQUESTS[kind].said}; if "
             "it is what they are compared with, write background=…",
             argument="tokenizer",
             code="misplaced",
@@ -667,13 +684,7 @@ def kind_of(given: object, model: object, settings: Mapping[str, object]) -> Kin
     >>> kind_of("A film.", None, {}), kind_of([[1.0, 2.0]], len, {}), kind_of(None, None, {"context": []})
     ('text', 'rows', 'answer')
     """
-    if callable(given) or hasattr(given, "predict"):
-        raise InvalidInput(
-            f"a {type(given).__name__} was given to be explained; what is explained stands first, and the model behind it: "
-            "explain(rows, model)",
-            argument="given",
-            code="type",
-        )
+    _check_places(given, model)
     if is_url(model) or isinstance(model, HostedModel):
         return "answer"
     if only_in("answer") & set(settings) and (given is None or not _reads_rows(model)):
@@ -688,17 +699,19 @@ def kind_of(given: object, model: object, settings: Mapping[str, object]) -> Kin
             argument="given",
             code="missing",
         )
-    if names_frame(given) and _is_of_rows(model):
+    if names_frame(given) and (_is_row_file(model) or _reads_rows(model)):
         return "rows"
     if isinstance(given, str) or (isinstance(given, tuple) and any(isinstance(one, str) for one in given)):
         return "text"
-    if isinstance(given, list) and given and all(isinstance(one, str) and not _names_a_picture(one) for one in given):
+    if isinstance(given, list) and all(isinstance(one, str) for one in given) and _are_words(given):
         return "text"
     if isinstance(given, Path):
         return "picture"
-    if isinstance(given, Mapping) or hasattr(given, "iloc"):
-        return "rows"
     if _reads_rows(model) or _table_beside_a_function(given, model):
+        return "rows"
+    if _are_words(given):
+        return "text"
+    if isinstance(given, Mapping) or hasattr(given, "iloc"):
         return "rows"
     if isinstance(given, Number) or (isinstance(given, list | tuple | set) and not given):
         raise InvalidInput(
@@ -710,17 +723,47 @@ def kind_of(given: object, model: object, settings: Mapping[str, object]) -> Kin
     return "picture"
 
 
+def _check_places(given: object, model: object) -> None:
+    """Refuse what no question is about, and what stands where something else goes."""
+    if callable(given) or hasattr(given, "predict"):
+        raise InvalidInput(
+            f"{a_type(given)} was given to be explained; what is explained stands first, and the model behind it: "
+            "explain(rows, model)",
+            argument="given",
+            code="type",
+        )
+    if isinstance(given, bytes | bytearray | Iterator | Set):
+        write = "given.decode()" if isinstance(given, bytes | bytearray) else "list(given)"
+        raise InvalidInput(f"given is {a_type(given)}; write {write}", argument="given", code="type")
+    if isinstance(model, np.ndarray | list | tuple) or hasattr(model, "iloc"):
+        raise InvalidInput(
+            f"{a_type(model)} stands where the model goes; labels are not needed, and what rows are compared with is "
+            "background=…: explain(rows, model, background=…)",
+            argument="model",
+            code="type",
+        )
+
+
+def _are_words(given: object) -> bool:
+    """Are these texts, in a list, an array or a column, also nested or with gaps? Names of pictures are none."""
+    if isinstance(given, np.ndarray) or hasattr(given, "iloc"):
+        given = list(np.ravel(np.asarray(given, dtype=object))) if getattr(given, "ndim", 0) == 1 else ()
+    if not isinstance(given, list | tuple) or not given:
+        return False
+    inside = [one for one in given if one is not None]
+    return bool(inside) and all(not _names_a_picture(one) if isinstance(one, str) else _are_words(one) for one in inside)
+
+
 def _reads_rows(model: object) -> bool:
     from accredit.models.rows import reads_rows  # not a file that questions about texts read
 
     return reads_rows(model)
 
 
-def _is_of_rows(model: object) -> bool:
+def _is_row_file(model: object) -> bool:
     from accredit.models.row_files import is_row_model_file
-    from accredit.models.rows import reads_rows
 
-    return is_row_model_file(model) if isinstance(model, str | Path) else model is not None and reads_rows(model)
+    return isinstance(model, str | Path) and is_row_model_file(model)
 
 
 def _is_plain_frame(given: object) -> bool:
@@ -743,14 +786,16 @@ def _has_steps(given: object) -> bool:
 
 
 def _depth(given: object) -> int:
-    """How deep lists are nested, by their first members."""
+    """How deep lists are nested, by their first members; the axes of an array."""
+    if isinstance(given, np.ndarray):
+        return given.ndim
     return 1 + _depth(given[0]) if isinstance(given, list | tuple) and given else 0
 
 
 def _table_beside_a_function(given: object, model: object) -> bool:
     """An array of rows and a plain function of it: what shap's users write first."""
     plain = callable(model) and not hasattr(model, "forward") and not hasattr(model, "predict")
-    return plain and isinstance(given, np.ndarray | list) and np.ndim(given) <= 2
+    return plain and isinstance(given, np.ndarray | list) and _depth(given) <= 2
 
 
 @overload
@@ -791,16 +836,15 @@ def explain_by(subject: Asked, asked: list[ChosenMethod], announce: Announce | N
         closing(events(subject, asked, progress=bar.visible or announce is not None)) as stream,
     ):
         most = min(sum(costs.values()), 2 ** len(subject.players))  # each coalition is asked once, whichever methods need it
-        explanation = _follow(stream, costs, bar, announce, most, here=subject.kind != "strings")
+        explanation, refused = _follow(stream, costs, bar, announce, most, here=subject.kind != "strings")
     if not explanation.attributions:
-        name, why = next(iter(explanation.refused.items()))
-        alone = len(asked) == 1
-        suits = alone and asked[0].method in methods_for(subject.kind)  # then the reason is in what it was given
-        raise InvalidInput(
-            why if alone else f"none of the methods applies; {name}: {why}",
-            argument="" if suits else "methods",
-            code="unsupported",
-        )
+        first = refused[0]
+        if len(asked) > 1:
+            said = f"none of the methods applies; {first.method}: {first.why}"
+            raise InvalidInput(said, argument="methods", code="unsupported")
+        if asked[0].method in methods_for(subject.kind):  # then the reason is in what it was given
+            raise InvalidInput(first.why, argument=first.error.argument, code=first.error.code or "unsupported")
+        raise InvalidInput(first.why, argument="methods", code="unsupported")
     return explanation
 
 
@@ -812,14 +856,16 @@ def choose_methods(methods: Methods | None, model: object = None) -> list[Chosen
 
 def _follow(
     stream: Iterator[Event], asked: Mapping[str, int], bar: Progress, announce: Announce | None, most: int, here: bool
-) -> Explanation:
-    """Read a stream to its end, draw how far it is, and say what it will cost once that can be told and is much.
+) -> tuple[Explanation, list[Refused]]:
+    """Read a stream to its end, draw how far it is, and say what it will cost once that can be told and is much; what it
+    explained, and the methods that did not apply.
 
     `asked` is the number of payoffs that each method will ask, `most` that of all together. Where the model runs `here`, what
     is left is told from CPU seconds, and stretched as the clock was so far: others may use this machine, too.
     """
     clock = time.process_time if here else time.monotonic
     before, began, worked = 0, time.monotonic(), clock()
+    refused: list[Refused] = []
     first: tuple[int, float] | None = None  # payoffs and work at the first report: what comes before it is preparation
     for event in stream:
         if isinstance(event, MethodProgress):
@@ -833,8 +879,9 @@ def _follow(
                     announce(f"about {most:,} payoffs, {expected:.0f} s")
                 announce = None
         elif isinstance(event, Done | Refused):
+            refused += [event] if isinstance(event, Refused) else []
             before += asked[event.method]
             bar.update(before, event.method)
         elif isinstance(event, Explained):
-            return event.explanation
+            return event.explanation, refused
     raise AssertionError("a stream ends with Explained")

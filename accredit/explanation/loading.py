@@ -11,7 +11,7 @@ from accredit import defaults
 from accredit.answers.hosted_model import HostedModel
 from accredit.answers.server import is_url
 from accredit.checks import needs
-from accredit.checks.numbers import shown
+from accredit.checks.numbers import a_type, shown
 from accredit.checks.suggestions import nearest, singular
 from accredit.errors import InvalidInput
 from accredit.explanation.requests import Settings
@@ -127,6 +127,12 @@ def load_model(
 def _load_model(subject: object, model: object, tokenizer: object, reading: Settings) -> TextModel | ImageModel | StringModel:
     text = isinstance(subject, str | tuple)
     if model is None:
+        if tokenizer is not None:
+            raise InvalidInput(
+                "tokenizer is given without its model; write explain(text, model, tokenizer), or leave it out",
+                argument="tokenizer",
+                code="misplaced",
+            )
         if isinstance(subject, tuple):
             raise InvalidInput(
                 "the built-in model reads one text, and a pair was given; name a model of pairs: model=…",
@@ -182,7 +188,7 @@ def subject_of(
         players = singular(players, UNITS)
     if isinstance(model, StringModel) or _reads_tokens(model):
         if not isinstance(given, str | tuple):
-            what = f"the file {given.name!r}" if isinstance(given, Path) else f"a {type(given).__name__}"
+            what = f"the file {given.name!r}" if isinstance(given, Path) else f"{a_type(given)}"
             raise InvalidInput(
                 f"{model.name} reads text, and {what} was given; give one string, or a pair (text, pair)",
                 argument="given",
@@ -203,7 +209,7 @@ def subject_of(
         return text_subject(
             model,
             given,
-            players=players or defaults.PLAYERS_OF_TEXTS,
+            players=defaults.PLAYERS_OF_TEXTS if players is None else players,
             target=target,
             payoff=payoff,
             removal=removal,
@@ -214,7 +220,7 @@ def subject_of(
         )
     if isinstance(given, list | tuple):
         raise InvalidInput(
-            f"a {type(given).__name__} of {len(given)} was given, and one picture is explained at a time; for many, "
+            f"{a_type(given)} of {len(given)} was given, and one picture is explained at a time; for many, "
             "call an Explainer on each: [explainer(picture) for picture in pictures]",
             argument="given",
             code="unsupported",

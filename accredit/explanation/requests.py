@@ -94,6 +94,7 @@ class Request:
     def __post_init__(self) -> None:
         self._check_counts()
         check_seed(self.seed)
+        check_fields(self)
         if self.announce is not None and not callable(self.announce):
             raise InvalidInput(
                 f"announce is {shown(self.announce)}; give a function of one line of text, for example print",
@@ -165,7 +166,7 @@ class TextRequest(ModelRequest):
 
     players: str | Groups | None = setting(None, "word (default), token, sentence, or JSON: names with token positions.")
     payoff: Payoff | None = setting(None, PAYOFFS)
-    removal: str | None = setting(None, "mask, delete, attention, pad or zero.")
+    removal: Annotated[str | None, OWN_CHECK] = setting(None, "mask, delete, attention, pad or zero.")
     cut: bool = setting(False, "Explain the beginning of a text that is longer than the model reads.")
     prefix: str = setting("", SAID_SO_FAR)
 
@@ -261,14 +262,13 @@ class RowRequest(Request):
     out: str | Path | None = None
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         if self.executor is not None and not isinstance(self.executor, str):
             raise InvalidInput(
                 f"executor is {self.executor!r:.40}; write serial, processes, processes:4, dask or dask:tcp://host:8786",
                 argument="executor",
                 code="unknown",
             )
-        check_fields(self)
+        super().__post_init__()
         if self.background_by is not None and self.most_background is None:
             raise InvalidInput(
                 f"background_by is {self.background_by!r}, but not how many rows; write most_background=100 beside it",
@@ -382,7 +382,9 @@ PEERS = {  # what other libraries call a setting
     "data": "background", "masker": "background", "train_data": "background", "baselines": "baseline",
     "feature_names": "names", "columns": "names", "feature_perturbation": "dependence", "link": "payoff",
     "model_output": "payoff", "class_index": "target", "output_index": "target", "random_state": "seed", "algorithm": "methods",
-    "feature_mask": "players", "n_steps": "most_steps", "sources": "context", "question": "query",
+    "feature_mask": "players", "n_steps": "most_steps", "sources": "context",
+    "passages": "context", "documents": "context", "question": "query",
+    "n_jobs": "executor", "batch_size": "batch", "max_length": "cut", "truncation": "cut",
 }  # fmt: skip
 REQUESTS: Mapping[Kind, type[Request]] = {
     request.kind: request for request in (TextRequest, PictureRequest, RowRequest, SeriesRequest, AnswerRequest)

@@ -65,7 +65,11 @@ class Refused:
     """Why a method does not apply."""
 
     method: str
-    why: str
+    error: AccreditError
+
+    @property
+    def why(self) -> str:
+        return str(self.error)
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +141,7 @@ def answer(subject: Asked, chosen: ChosenMethod, report: Callable[[int], None] |
     except ServerError:  # it is not the method that failed
         raise
     except AccreditError as error:
-        return Refused(chosen.name, str(error))
+        return Refused(chosen.name, error)
 
 
 def attribution_of(subject: Asked, method: str) -> Attribution:

@@ -5,11 +5,10 @@ from typing import TYPE_CHECKING
 from accredit.checks.lazy import lazy
 from accredit.games.choices import ChoiceFunction, ChoiceTable, read_choices
 from accredit.games.files import read_game, read_games, read_groups
-from accredit.games.multi_output import FunctionGames, TableGames
 from accredit.games.parts import PartsGames
 from accredit.games.strings import StringGame, string_game
-from accredit.games.table import FunctionGame, TableGame
-from accredit.games.votes import WeightedVote
+from accredit.games.table import FunctionGame, FunctionGames, TableGame, TableGames
+from accredit.games.textbook import WeightedVote
 from accredit.games.wrappers import Cached, CachedGames, Counted, CountedGames, cached, counted, grouped, restricted
 
 if TYPE_CHECKING:

@@ -11,13 +11,13 @@ import numpy as np
 
 from accredit.checks.arguments import check_arguments
 from accredit.checks.json_data import read_json
+from accredit.checks.numbers import a_type
 from accredit.checks.tables import Sheet, ending, number, read_content, read_sheet, warn_notes
 from accredit.core.coalitions import by_size
 from accredit.core.game import TABLE_LIMIT, as_name, check_names
 from accredit.errors import InvalidInput
 from accredit.games.choices import plain_payoffs
-from accredit.games.multi_output import TableGames
-from accredit.games.table import ORDERS, TableGame
+from accredit.games.table import ORDERS, TableGame, TableGames
 
 SEPARATOR = "+"
 
@@ -160,7 +160,7 @@ def _json_rows(text: str) -> tuple[list[Row], tuple[str, ...], list[str] | None]
     data = read_json(text, "the file")
     if not isinstance(data, dict):
         raise InvalidInput(
-            f"the JSON is a {type(data).__name__}; write an object such as {{'': 0, 'A': 5, 'B': 3, 'A+B': 10}}", code="type"
+            f"the JSON is {a_type(data)}; write an object such as {{'': 0, 'A': 5, 'B': 3, 'A+B': 10}}", code="type"
         )
     players, outputs = (_collect_names(data, what) for what in ("players", "outputs"))
     given = data.get("payoffs", data)

@@ -6,15 +6,77 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import final
 
 import numpy as np
 
 from accredit.checks.arguments import check_arguments
 from accredit.checks.numbers import finite_numbers, whole_number
-from accredit.core import BoolArray, FloatArray, coalition_of
+from accredit.core import BoolArray, FloatArray, IntArray, check_players, coalition_of
+from accredit.core.game import check_coalitions
 from accredit.errors import InvalidInput
 from accredit.games.table import FunctionGame
-from accredit.games.votes import WeightedVote
+
+MOST_VOTES = 1 << 53  # beyond it a float64 is not every whole number
+
+
+@final
+class WeightedVote:
+    """v(S) = 1 if the votes of S reach the quota, else 0. Votes and quota are whole numbers.
+
+    Shapley, Banzhaf and Beta values of a vote are exact for any number of players: sums of votes are counted, not coalitions.
+
+    >>> council = WeightedVote(["big", "mid", "small"], [50, 49, 1], quota=51)
+    >>> council.payoff(np.array([[True, False, True], [False, True, True]]))
+    array([1., 0.])
+    >>> from accredit import shapley
+    >>> shapley(council).credit.round(4)
+    array([0.6667, 0.1667, 0.1667])
+    """
+
+    def __init__(self, players: Iterable[str | int], weights: object, quota: int) -> None:
+        self._players = check_players(players)
+        self.weights = _whole(weights, "weights")
+        if self.weights.shape != (len(self._players),) or (self.weights < 0).any() or not self.weights.any():
+            raise InvalidInput(
+                f"weights is {weights!r:.60}; {len(self._players)} players need one vote count each, none negative, some not 0",
+                argument="weights",
+                code="type",
+            )
+        if sum(self.weights.tolist()) > MOST_VOTES:
+            raise InvalidInput(
+                f"weights add up to {sum(self.weights.tolist()):.3g} votes, more than are counted exactly ({MOST_VOTES:.3g}); "
+                "divide weights and quota by a common number",
+                argument="weights",
+                code="too-many",
+            )
+        self.quota = whole_number(quota, "quota", 1, int(self.weights.sum()))
+
+    @property
+    def players(self) -> tuple[str, ...]:
+        return self._players
+
+    def payoff(self, coalitions: BoolArray) -> FloatArray:
+        plays = check_coalitions(coalitions, len(self._players))
+        return (plays @ self.weights >= self.quota).astype(np.float64)
+
+    def __repr__(self) -> str:
+        return f"WeightedVote({len(self._players)} players, quota {self.quota} of {self.weights.sum()})"
+
+
+def _whole(given: object, name: str) -> IntArray:
+    """Whole numbers, or an error that says how to get some."""
+    numbers = finite_numbers(given, name)
+    whole = numbers.astype(np.int64)
+    if (whole != numbers).any():
+        raise InvalidInput(
+            f"{name} is {given!r:.60}; votes are counted in whole numbers: multiply weights and quota by the same number, "
+            "or give the rule as FunctionGame(players, lambda coalitions: coalitions @ weights >= quota)",
+            argument=name,
+            code="type",
+        )
+    return whole
+
 
 PERMANENT = ("China", "France", "Russia", "United Kingdom", "United States")
 # Electors of each state for 2024 and 2028, apportioned by the census of 2020; 538 in all
@@ -56,7 +118,7 @@ def electoral_college(year: int = 2024) -> WeightedVote:
             f"year is {year!r}; electors are here for {', '.join(map(str, ELECTORS))}", argument="year", code="unknown"
         )
     electors = ELECTORS[year]
-    return WeightedVote(electors, list(electors.values()), quota=270)
+    return WeightedVote(tuple(electors), list(electors.values()), quota=270)
 
 
 @check_arguments
@@ -77,14 +139,14 @@ def bankruptcy(estate: float, claims: Mapping[str, float]) -> FunctionGame:
     def remainder(coalitions: BoolArray) -> FloatArray:
         return np.maximum(0.0, estate - ~coalitions @ owed)
 
-    return FunctionGame(claims, remainder)
+    return FunctionGame(tuple(claims), remainder)
 
 
 @check_arguments
 def airport(costs: Mapping[str, float]) -> FunctionGame:
     """A runway long enough for every aircraft that uses it: v(S) is the largest cost in S (Littlechild and Owen, 1973)."""
     needed = _numbers(list(costs.values()), "costs")
-    return FunctionGame(costs, lambda coalitions: np.where(coalitions, needed, 0.0).max(axis=1))
+    return FunctionGame(tuple(costs), lambda coalitions: np.where(coalitions, needed, 0.0).max(axis=1))
 
 
 @check_arguments

@@ -23,7 +23,7 @@ from typing import TypedDict
 import numpy as np
 
 from accredit.checks.arguments import check_arguments
-from accredit.checks.numbers import real_number
+from accredit.checks.numbers import a_type, real_number
 from accredit.core import Attribution, Claim, FloatArray, Holds, Precision, Procedure
 from accredit.core.procedure import check_procedure
 from accredit.errors import InvalidInput, NotConverged
@@ -122,7 +122,7 @@ def influence(
     if leverage:
         if not isinstance(objective, LinearObjective):
             raise InvalidInput(
-                f"leverage is known of linear models, and objective is a {type(objective).__name__}; leave it out",
+                f"leverage is known of linear models, and objective is {a_type(objective)}; leave it out",
                 argument="leverage",
                 code="unsupported",
             )

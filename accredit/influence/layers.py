@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatch
 from typing import TYPE_CHECKING
 
+from accredit.checks.numbers import shown
 from accredit.errors import InvalidInput
 from accredit.influence.losses import Batch, Loss, answers_of
 
@@ -69,6 +70,16 @@ class OutcomeRecord:
         return torch.einsum("nkto,nti->nkoi", self.g, self.a)
 
 
+def check_module(model: object) -> None:
+    """Refuse what has no layers."""
+    if isinstance(model, type) or not hasattr(model, "named_modules"):
+        raise InvalidInput(
+            f"model is {shown(model)}; give a trained torch module, such as AutoModelForCausalLM.from_pretrained(folder)",
+            argument="model",
+            code="type",
+        )
+
+
 def track_layers(
     model: torch.nn.Module, layers: Sequence[str] | None = None, *, embeddings: bool = False, widest: int | None = None
 ) -> tuple[tuple[Layer, ...], tuple[str, ...]]:
@@ -83,6 +94,7 @@ def track_layers(
     >>> [layer.name for layer in kept], left
     (['0', '2'], ('1.weight', '1.bias'))
     """
+    check_module(model)
     found = [layer for name, module in model.named_modules() if (layer := _layer(name, module)) is not None]
     found = [layer for layer in found if embeddings or layer.kind != "embedding"]
     if layers is not None:

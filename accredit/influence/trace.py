@@ -23,6 +23,7 @@ from accredit.errors import InvalidInput
 from accredit.influence.bm25 import bm25, tells
 from accredit.influence.functions import Stationarity, moving
 from accredit.influence.gradient_store import PROJECTED_SIDE, GradientStore
+from accredit.influence.layers import check_module
 from accredit.influence.losses import IGNORED, NextTokens
 from accredit.influence.network import MEMORY_BYTES, Network, NetworkFacts, network
 
@@ -286,6 +287,13 @@ def trace(
     if train_texts is not None and not len(train_texts):
         raise InvalidInput("train_texts is empty; give one text at least", argument="train_texts", code="empty")
     longest = longest or _longest(model)
+    check_module(model)
+    if not callable(tokenizer):
+        raise InvalidInput(
+            f"tokenizer is {shown(tokenizer)}; give that of the model, such as AutoTokenizer.from_pretrained(folder)",
+            argument="tokenizer",
+            code="type",
+        )
     query, pieces, first = encode_question(tokenizer, prompt, answer, longest)
     asked = shown_text(prompt)
     look = partial(network, loss=NextTokens(), embeddings=True, batch_size=batch_size, memory=memory)

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from accredit.checks import check_seed, needs
+from accredit.checks.numbers import a_type
 from accredit.core import FloatArray
 from accredit.errors import InvalidInput, NotConverged
 from accredit.influence.losses import Batch, Loss, answers_of, check_rows, loss_named, pick
@@ -286,7 +287,7 @@ def training_run(
 def _check_recipe(recipe: object) -> None:
     if not isinstance(recipe, Recipe):
         raise InvalidInput(
-            f"recipe is a {type(recipe).__name__}; state the training as Recipe(epochs=…, rate=…, optimizer=…). Steps of "
+            f"recipe is {a_type(recipe)}; state the training as Recipe(epochs=…, rate=…, optimizer=…). Steps of "
             f"{', '.join(OPTIMIZERS)} can be differentiated through; those of other optimisers are not known here",
             argument="recipe",
             code="type",

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from accredit.checks import needs
+from accredit.checks.numbers import a_type
 from accredit.errors import InvalidInput
 from accredit.learned.inputs import Inputs, PixelGrid, Words
 from accredit.learned.networks import LOWEST, spread
@@ -42,7 +43,7 @@ class Encoder:
         config = getattr(body, "config", body)
         if not hasattr(config, "to_json_string"):
             raise InvalidInput(
-                f"encoder is a {type(given).__name__}; give a Hugging Face model or configuration, or write networks=… for "
+                f"encoder is {a_type(given)}; give a Hugging Face model or configuration, or write networks=… for "
                 "networks of your own",
                 argument="encoder",
                 code="type",

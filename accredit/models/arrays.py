@@ -10,6 +10,7 @@ import numpy as np
 
 from accredit.checks import real_numbers
 from accredit.checks.arguments import check_arguments
+from accredit.checks.numbers import a_type
 from accredit.core import FloatArray
 from accredit.errors import AccreditError, BadPayoff, InvalidInput
 from accredit.models.labels import choose_output
@@ -99,8 +100,8 @@ class ArrayModel:
         outputs = self.predict(row)
         if target is None and not self.predicts and len(outputs) > 1:
             raise InvalidInput(
-                f"{self.name} has {len(outputs)} outputs, and numbers that are not chances have no predicted one; say which is "
-                f"explained: target=0 … target={len(outputs) - 1}",
+                f"{self.name} has {len(outputs)} outputs, and numbers that are not probabilities have no predicted one; say "
+                f"which is explained: target=0 … target={len(outputs) - 1}",
                 argument="target",
                 code="missing",
             )
@@ -127,6 +128,7 @@ def as_array_model(model: object, law: Law | None = None) -> ArrayModel:
     """
     if isinstance(model, ArrayModel):
         return model
+    check_made(model)
     if is_module(model):
         return _of_module(model, law)
     if predicts_rows(model):
@@ -134,10 +136,20 @@ def as_array_model(model: object, law: Law | None = None) -> ArrayModel:
     if callable(model):
         return ArrayModel(model, law or "none", name=getattr(model, "__name__", type(model).__name__))
     raise InvalidInput(
-        f"model is a {type(model).__name__}; give an estimator, a torch module or a function of a batch",
+        f"model is {a_type(model)}; give an estimator, a torch module or a function of a batch",
         argument="model",
         code="type",
     )
+
+
+def check_made(model: object) -> None:
+    """Refuse a class where one of its instances is needed."""
+    if isinstance(model, type):
+        raise InvalidInput(
+            f"model is the class {model.__name__}; give one that is trained, as in {model.__name__}().fit(rows, labels)",
+            argument="model",
+            code="type",
+        )
 
 
 def predicts_rows(model: object) -> TypeGuard[sklearn.base.BaseEstimator]:

@@ -71,6 +71,12 @@ class Encoded:
         the same name, one in each text of a pair, the second is marked.
         """
         if isinstance(players, Mapping):
+            if not players:
+                raise InvalidInput(
+                    f"players is {{}}, which names no group; write one of {', '.join(UNITS)}, or names with positions",
+                    argument="players",
+                    code="empty",
+                )
             return partition_of(players, len(self), ~self.special, self._tell_apart(self.tokens, self.part))
         if players == "token":
             labels = np.where(self.special, -1, np.arange(len(self)))

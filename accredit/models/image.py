@@ -15,6 +15,7 @@ import torch
 from accredit import defaults
 from accredit.checks import as_array
 from accredit.checks.arguments import check_arguments
+from accredit.checks.numbers import a_type
 from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.errors import InvalidInput
 from accredit.models import attention
@@ -57,9 +58,7 @@ class ImageModel:
         preprocess: Preprocess | None = None,
     ) -> None:
         if not isinstance(model, torch.nn.Module):
-            raise InvalidInput(
-                f"model is a {type(model).__name__}; a torch image classifier is needed", argument="model", code="type"
-            )
+            raise InvalidInput(f"model is {a_type(model)}; a torch image classifier is needed", argument="model", code="type")
         self.model: PreTrainedModel = model
         self.preparation = preparation
         self.preprocess = preprocess
@@ -87,7 +86,7 @@ class ImageModel:
         first = isinstance(image, torch.Tensor)
         if not isinstance(image, np.ndarray | torch.Tensor):
             raise InvalidInput(
-                f"image is a {type(image).__name__}; give one file, PIL image, array or tensor", argument="image", code="type"
+                f"image is {a_type(image)}; give one file, PIL image, array or tensor", argument="image", code="type"
             )
         image = one_of_batch(as_array(image, "image"))
         if np.issubdtype(image.dtype, np.floating) and not self._is_picture(image, first):

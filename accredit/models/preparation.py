@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from accredit.checks.numbers import a_type
 from accredit.core import IntArray
 from accredit.errors import InvalidInput
 from accredit.models.pictures import Photo, array_photo, photo_of
@@ -206,7 +207,7 @@ def preparation_of(processor: object) -> Preparation | Processor:
     if not isinstance(settings, Mapping):
         if not callable(processor):
             raise InvalidInput(
-                f"processor is a {type(processor).__name__}; give an image processor or its settings",
+                f"processor is {a_type(processor)}; give an image processor or its settings",
                 argument="processor",
                 code="type",
             )

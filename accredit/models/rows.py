@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from accredit.checks import real_numbers
-from accredit.checks.numbers import shown
+from accredit.checks.numbers import a_type, shown
 from accredit.core import FloatArray, IntArray, plugins
 from accredit.errors import BadPayoff, InvalidInput
 from accredit.models.arrays import (
     ArrayModel,
     RowFunction,
     as_array_model,
+    check_made,
     class_decisions,
     class_pairs,
     compares_pairs,
@@ -238,6 +239,7 @@ def as_row_model(model: object) -> RowModel:
     """
     if isinstance(model, RowModel):
         return model
+    check_made(model)
     if isinstance(model, str):
         raise InvalidInput(
             f"model is {model!r}; read a file with accredit.models.load_row_model(path)", argument="model", code="type"
@@ -263,7 +265,7 @@ def as_row_model(model: object) -> RowModel:
         return RowModel({"value": function.outputs, **_chances(function)}, None, function.name, model)
     way = next((name for name in dir(model) if name.startswith("predict_")), "")  # AFT models of lifelines predict medians
     raise InvalidInput(
-        f"model is a {type(model).__name__}; give an estimator, a booster, a torch module or a function of rows"
+        f"model is {a_type(model)}; give an estimator, a booster, a torch module or a function of rows"
         + f", such as lambda rows: model.{way}(rows)" * bool(way),
         argument="model",
         code="type",
@@ -277,7 +279,7 @@ def add_readers(library: str | None = None) -> tuple[plugins.Addition, ...]:
 
 def _library_of(library: str, reader: object) -> tuple[str]:
     if not callable(reader):
-        raise InvalidInput(f"it leads to a {type(reader).__name__}; a function of a model is needed", code="type")
+        raise InvalidInput(f"it leads to {a_type(reader)}; a function of a model is needed", code="type")
     return (library,)
 
 
@@ -291,7 +293,7 @@ def _read_by(added: plugins.Addition, model: object) -> RowModel:
     read = added.get()(model)
     if not isinstance(read, RowModel):
         raise InvalidInput(
-            f"the reader of the package {added.package} gave a {type(read).__name__} for a {type(model).__name__}; it must "
+            f"the reader of the package {added.package} gave {a_type(read)} for {a_type(model)}; it must "
             "give an accredit.models.rows.RowModel",
             code="type",
         )

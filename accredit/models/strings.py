@@ -7,6 +7,7 @@ from typing import NoReturn, final
 import numpy as np
 
 from accredit.checks.arguments import check_arguments
+from accredit.checks.numbers import a_type
 from accredit.core import FloatArray, check_names
 from accredit.errors import InvalidInput
 from accredit.models.arrays import ArrayModel, as_array_model, predicts_rows
@@ -69,7 +70,7 @@ class StringModel:
             if error.code != "failed" or columns is None:
                 raise
             raise InvalidInput(
-                f"model is a {type(self.model).__name__} that was fitted to a table of {columns} columns, and it cannot read "
+                f"model is {a_type(self.model)} that was fitted to a table of {columns} columns, and it cannot read "
                 "a text; give rows of that table, or a model of texts, for example make_pipeline(TfidfVectorizer(), model)",
                 argument="model",
                 code="type",

@@ -14,6 +14,7 @@ import torch
 
 from accredit import defaults
 from accredit.checks.arguments import check_arguments
+from accredit.checks.numbers import a_type
 from accredit.core import BoolArray, FloatArray
 from accredit.errors import AccreditError, InvalidInput
 from accredit.models import attention
@@ -89,14 +90,14 @@ class TextModel:
         model = getattr(model, "_orig_mod", model)  # torch.compile wraps a model that still has its own operations
         if not isinstance(model, torch.nn.Module) or not hasattr(model, "config"):
             raise InvalidInput(
-                f"model is a {type(model).__name__}; a transformers text model is needed, or a function of strings: "
+                f"model is {a_type(model)}; a transformers text model is needed, or a function of strings: "
                 "explain(text, lambda texts: …); for rows of numbers see as_array_model",
                 argument="model",
                 code="type",
             )
         if not getattr(tokenizer, "is_fast", False):
             raise InvalidInput(
-                f"tokenizer is a {type(tokenizer).__name__}, which gives no character offsets; load the fast "
+                f"tokenizer is {a_type(tokenizer)}, which gives no character offsets; load the fast "
                 "one: AutoTokenizer.from_pretrained(folder)",
                 argument="tokenizer",
                 code="type",
@@ -419,6 +420,13 @@ def as_text_model(model: object, tokenizer: object = None, head: Head | None = N
         return model
     if tokenizer is None and hasattr(model, "model") and hasattr(model, "tokenizer"):
         return TextModel(model.model, model.tokenizer, head=head)
+    if not callable(model):
+        raise InvalidInput(
+            f"model is {a_type(model)}; give a transformers model with its tokenizer, a pipeline, a folder, or a "
+            "function of strings",
+            argument="model",
+            code="type",
+        )
     if tokenizer is None:
         raise InvalidInput(
             f"{type(model).__name__} came without a tokenizer; write as_text_model(model, tokenizer), or give a function of "

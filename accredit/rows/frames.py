@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from accredit.checks import as_array, needs
+from accredit.checks.numbers import a_type
 from accredit.checks.suggestions import did_you_mean
 from accredit.checks.written_numbers import is_number
 from accredit.errors import InvalidInput
@@ -122,6 +123,8 @@ def _as_frame(given: object) -> pandas.DataFrame | None:
 def _check_finite(frame: pandas.DataFrame, names: tuple[str, ...], what: str) -> None:
     for i, name in enumerate(names):
         column = frame.iloc[:, i]
+        if getattr(column.dtype, "kind", "O") == "c":
+            raise InvalidInput(f"{what} holds complex numbers in column {name!r}; give real ones", argument=what, code="type")
         if getattr(column.dtype, "kind", "O") == "f" and np.isinf(column.to_numpy(dtype=np.float64, na_value=np.nan)).any():
             raise InvalidInput(
                 f"{what} holds an infinite value in column {name!r}; replace it first", argument=what, code="not-finite"
@@ -432,10 +435,10 @@ def _same(part: npt.NDArray[np.generic], given: npt.NDArray[np.generic]) -> bool
 
 def _array(given: object, what: str) -> npt.NDArray[np.generic]:
     """Rows (m, d) as an array of their own type."""
-    kind = type(given).__name__
     if hasattr(given, "tocoo"):
         raise InvalidInput(
-            f"{what} is a sparse matrix ({kind}); give {what}.toarray(), NaN where the model takes absent cells for missing",
+            f"{what} is a sparse matrix ({type(given).__name__}); give {what}.toarray(), NaN where the model takes absent "
+            "cells for missing",
             argument=what,
             code="type",
         )
@@ -448,7 +451,7 @@ def _array(given: object, what: str) -> npt.NDArray[np.generic]:
     table = as_array(given, what)
     if table.ndim == 0:
         raise InvalidInput(
-            f"{what} is a {kind}; give a data frame, an array of rows × columns, or a mapping of one row",
+            f"{what} is {a_type(given)}; give a data frame, an array of rows × columns, or a mapping of one row",
             code="type",
             argument=what,
         )

@@ -18,6 +18,7 @@ from accredit.rows.result import Cell, PairFields, TableExplanation
 
 METHOD = "shap"
 ONE_BASE = 1e-5  # of the size of the base values: rows that differ by less have the same one, up to single precision
+NO_SHARES = ("abs", "argsort", "max", "min", "percentile")  # what shap calls changes that leave nothing that adds up
 NOBODY_SAID = "shap does not say how far off its numbers may be"
 
 
@@ -130,6 +131,11 @@ def _values(explanation: object) -> FloatArray:
             argument="explanation",
             code="type",
         )
+    steps = (getattr(step, "name", "") for step in getattr(explanation, "op_history", ()))
+    if (taken := next((name for name in steps if name in NO_SHARES), None)) is not None:
+        raise _unreadable(
+            f"shap has taken .{taken} of it, so that it adds up to no output; give what the explainer returned", "unsupported"
+        )
     found = _numbers(explanation.values, "values")
     if found is None or found.ndim == 0 or not found.size:
         raise _unreadable("it holds no values", "empty")
@@ -150,8 +156,14 @@ def _numbers(given: object, name: str) -> FloatArray | None:
 
 def _are_pairs(values: FloatArray, base: FloatArray | None, outputs: str | Sequence[object] | None, asked: bool | None) -> bool:
     """Are three axes (rows, columns, columns), and not (rows, columns, outputs)?"""
+    if asked and values.ndim != 3:
+        raise InvalidInput(
+            f"interactions is True, and values have shape {values.shape}; interactions have (rows, columns, columns)",
+            argument="interactions",
+            code="conflict",
+        )
     if values.ndim != 3 or asked is not None:
-        return values.ndim == 3 and bool(asked)
+        return bool(asked)
     rows, columns, last = values.shape
     if columns != last or (isinstance(outputs, list | tuple | np.ndarray) and len(outputs) == last):
         return False

@@ -21,8 +21,8 @@ from accredit.store.entries import Entry
 from accredit.store.executors import Crew, Executor, crew_of
 from accredit.store.fingerprint import Fingerprint, fingerprint, fingerprint_of
 from accredit.store.journal import Journal
-from accredit.store.leases import Renewal, new_holder
 from accredit.store.schedule import FinishedBatch, Schedule
+from accredit.store.workers import Renewal, new_holder
 
 COMMIT_SECONDS = 0.2  # the longest that a finished payoff waits in memory
 COMMIT_ROWS = 2000

@@ -27,6 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from accredit.checks import needs, real_numbers
+from accredit.checks.numbers import a_type
 from accredit.core import BoolArray, FloatArray, Game
 from accredit.core.coalitions import pack, unpack
 from accredit.core.multi_target import Predicting, retrain
@@ -464,7 +465,7 @@ def _make(executor: str | Executor | Crew | None, limit: float | None) -> Crew:
         if isinstance(executor, Executor):
             return Given(executor)
         raise InvalidInput(
-            f"executor is a {type(executor).__name__} without submit(); write for example 'processes:4'",
+            f"executor is {a_type(executor)} without submit(); write for example 'processes:4'",
             argument="executor",
             code="type",
         )

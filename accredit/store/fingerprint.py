@@ -26,6 +26,7 @@ from typing import Any
 
 import numpy as np
 
+from accredit.checks.numbers import a_type
 from accredit.errors import InvalidInput
 
 DIGEST_BYTES = 16
@@ -180,7 +181,7 @@ def _feed_object(hasher: _Hash, value: object, where: str) -> None:
         _feed(hasher, vars(value), where)
     else:
         raise InvalidInput(
-            f"{where} is a {type(value).__name__}, which has no stable bytes to hash; describe it instead, for example "
+            f"{where} is {a_type(value)}, which has no stable bytes to hash; describe it instead, for example "
             "fingerprint(data=array, model='logistic C=1', metric='accuracy')",
             code="unsupported",
         )

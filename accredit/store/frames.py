@@ -62,7 +62,7 @@ def names_frame(given: object) -> bool:
     >>> names_frame("rent.csv.gz"), names_frame("A fine film."), names_frame(None)
     (True, False, False)
     """
-    if not isinstance(given, str | Path) or not str(given) or len(str(given)) > LONGEST:
+    if not isinstance(given, str | Path) or not str(given) or len(str(given)) > LONGEST or "\0" in str(given):
         return False
     return is_table(given) or ending(given) == ".parquet"
 

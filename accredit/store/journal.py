@@ -29,7 +29,7 @@ from accredit.errors import InvalidInput
 from accredit.store.entries import Entry, as_bytes, as_outputs, fingerprint, proof
 from accredit.store.fingerprint import Fingerprint
 from accredit.store.journal_file import JournalError, JournalFile
-from accredit.store.leases import LEASE_SECONDS, held_by_others, is_lost
+from accredit.store.workers import LEASE_SECONDS, held_by_others, is_lost
 
 LOOKUP_ROWS = 500  # coalitions per query; SQLite allows 999 parameters on old builds
 BLOCK_BYTES = 64 * 1024  # of outputs in one row of the file, so that at most one page in sixteen is part empty

@@ -103,10 +103,10 @@ def _are_numbers(column: pandas.Series) -> bool:
 
 def _are_many_numbers(column: pandas.Series) -> bool:
     """Whether a file holds numbers as words, too many to be codes of categories."""
-    return not _are_few(column) and _are_numbers(column)
+    return not are_few(column) and _are_numbers(column)
 
 
-def _are_few(column: pandas.Series) -> bool:
+def are_few(column: pandas.Series) -> bool:
     """Whether words are few enough to be categories."""
     return bool(column.nunique() <= min(MANY_KINDS, max(2, len(column) // 2)))
 
@@ -164,7 +164,7 @@ def _has_many_words(train: pandas.Series, held: pandas.Series) -> bool:
             f"{words[0]!r:.40}; write numbers in all of them, or words in all of them",
             code="type",
         )
-    if _are_few(train):
+    if are_few(train):
         return False
     if np.mean([len(cell.split()) for cell in cells]) >= WORDS_OF_A_TEXT:
         _refuse_many(train)

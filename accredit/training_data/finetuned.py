@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 import numpy as np
 
 from accredit.checks import needs
+from accredit.checks.numbers import a_type
 from accredit.checks.tables import ending, is_table, read_lines
 from accredit.errors import InvalidInput
 from accredit.influence.functions import moving
@@ -76,7 +77,7 @@ def finetune(folder: str | Path) -> TextModel:
     loaded = load_text_model(folder)
     if loaded.task not in ("classify", "continue"):
         raise InvalidInput(
-            f"{folder} holds a {type(loaded.model).__name__}; influence is for classifiers (…ForSequenceClassification) "
+            f"{folder} holds {a_type(loaded.model)}; influence is for classifiers (…ForSequenceClassification) "
             "and causal language models (…ForCausalLM, …LMHeadModel)",
             argument="model",
             code="unsupported",

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from accredit.checks.arguments import check_arguments
-from accredit.checks.numbers import as_array
+from accredit.checks.numbers import a_type, as_array
 from accredit.core import FloatArray, IntArray
 from accredit.errors import InvalidInput
 from accredit.models.arrays import inner_model, votes_by_pairs
@@ -501,7 +501,7 @@ class _Sum:
             try:
                 self._forms.append(ClosedForm(member.model, unit=member.unit))
             except NO_FORM as why:
-                raise NotProducts(f"{self._name} adds up a {type(member.model).__name__}, which has none: {why}") from None
+                raise NotProducts(f"{self._name} adds up {a_type(member.model)}, which has none: {why}") from None
         unit = members.each[0].unit
         shapes = {(_of_regression(form.payoff, unit), len(form.outputs)) for form in self._forms}
         if len(shapes) > 1:

@@ -22,9 +22,8 @@ from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.errors import InvalidInput
 from accredit.trees.blocks import Blocks
 from accredit.trees.forest import Forest
-from accredit.trees.masks import Comparison
+from accredit.trees.masks import Comparison, stage_credit
 from accredit.trees.paths import Paths, levels_of, paths_of
-from accredit.trees.stages import stage_credit
 from accredit.trees.tables import Background, KeptTables, Tables, shares
 from accredit.trees.walk import Walk
 from accredit.values.precedence import Stages

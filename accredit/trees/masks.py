@@ -20,6 +20,7 @@ from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.trees.forest import Forest
 from accredit.trees.paths import Paths, decide
 from accredit.trees.tables import Background, spans
+from accredit.values.asymmetric import share_in_stages
 from accredit.values.semivalue_rules import Semivalue
 
 CELLS_AT_ONCE = 1 << 19  # leaves × background rows × rows compared at once, to stay in the cache
@@ -173,14 +174,10 @@ class LeafCubes:
         first, path = row * targets + output[leaf], (self.path * outputs).ravel()
         slot = leaf * self.path.shape[1]
         for number, words in enumerate(masks):
-            left, given = words.ravel()[place], (first, slot + WORD * number, amount)
-            while True:
-                some = np.flatnonzero(left)
-                if not len(some):
-                    break
+            left, start, slots, amounts = words.ravel()[place], first, slot + WORD * number, amount
+            while len(some := np.flatnonzero(left)):
                 if len(some) < len(left):
-                    left, given = left[some], tuple(each[some] for each in given)
-                start, slots, amounts = given
+                    left, start, slots, amounts = left[some], start[some], slots[some], amounts[some]
                 rest = left & (left - 1)
                 target = start + path[slots + np.bitwise_count((left ^ rest) - 1)]
                 earned += np.bincount(target, amounts, rows * targets).reshape(rows, targets).T
@@ -214,6 +211,18 @@ class LeafCubes:
                 amount = (share * self.weight)[cube] * value[leaf, v]
                 np.add.at(earned, (target + v, self.row[cube]), amount)
 
+    def add_in_stages(self, value: FloatArray, output: IntArray, stage: IntArray, outputs: int, earned: FloatArray) -> None:
+        """Add what players that come in these stages earn and lose; earned (players × outputs, rows)."""
+        present, absent = self.sides()
+        player = self.path[self.leaf, : present.shape[1]]  # (cubes, places)
+        earning, losing, gain, loss = share_in_stages(present, absent, stage[player])
+        for which, share in ((earning, gain), (losing, -loss)):
+            cube, place = np.nonzero(which & (share != 0)[:, None])
+            leaf = self.leaf[cube]
+            target, amount = player[cube, place] * outputs + output[leaf], (share * self.weight)[cube]
+            for v in range(value.shape[1]):
+                np.add.at(earned, (target + v, self.row[cube]), amount * value[leaf, v])
+
 
 def _disjoint(own: Masks, theirs: Masks) -> BoolArray:
     """Is no player failed by both? Masks (rows, leaves) and (leaves, m) -> (rows, leaves, m)."""
@@ -239,3 +248,24 @@ def _bits(words: Masks) -> BoolArray:
     """Words (m,) of up to 64 players each -> (m, players)."""
     by_byte = [np.ascontiguousarray(w).view(np.uint8).reshape(len(w), w.dtype.itemsize) for w in words]
     return np.unpackbits(np.concatenate(by_byte, axis=1), axis=1, bitorder="little").view(bool)
+
+
+def stage_credit(
+    forest: Forest,
+    paths: Paths,
+    matrix: FloatArray,
+    background: Background,
+    stage: IntArray,  # (players,)
+    earned: FloatArray,  # (players, outputs, rows): added to in place
+) -> None:
+    """Add the asymmetric values of all leaves of some trees, for players that come in stages.
+
+    Who earns and who loses in a cube is decided by the last stage that A reaches and the first that B reaches
+    (`values.asymmetric`).
+    """
+    outputs, flat = earned.shape[1], earned.reshape(-1, earned.shape[-1])
+    leaf = np.flatnonzero(~paths.inner)
+    theirs = fail_masks(forest, paths, leaf, background.matrix)
+    for some, mine, cubes in leaf_cubes(forest, paths, leaf, matrix, background, theirs):
+        value, output = forest.value[paths.nodes[mine]], forest.output[paths.tree[mine]]
+        cubes.add_in_stages(value, output, stage, outputs, flat[:, some])

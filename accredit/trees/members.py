@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from accredit.checks.numbers import a_type
 from accredit.core import FloatArray, IntArray
 from accredit.products.form import NotProducts
 from accredit.products.linear import is_linear
@@ -113,7 +114,7 @@ def _stacking(model: sklearn.base.BaseEstimator) -> Members:
     weights = np.ravel(np.asarray(getattr(last, "coef_", ()), dtype=np.float64))
     if not is_linear(last) or len(weights) != len(model.estimators_):
         reads = "the rows as well as what members predict" if model.passthrough else "them, and is not linear"
-        raise NotProducts(f"the last model of StackingRegressor, a {type(last).__name__}, reads {reads}")
+        raise NotProducts(f"the last model of StackingRegressor, {a_type(last)}, reads {reads}")
     start = float(np.ravel(getattr(last, "intercept_", 0.0))[0])
     each = [Member(member, float(w), "value") for member, w in zip(model.estimators_, weights, strict=True)]
     return Members(each, model.predict, start)

@@ -30,12 +30,12 @@ from accredit.values.within import value_of
 
 if TYPE_CHECKING:
     from accredit.values.ablations import Lasso
+    from accredit.values.averages import SampledBanzhaf, SampledBeta, SampledSemivalue
     from accredit.values.differences import Differences, DifferencesHint
     from accredit.values.lime import Lime
     from accredit.values.orders import Antithetic, Permutations
     from accredit.values.plan import permutations_needed
     from accredit.values.regression import KernelShap, Leverage
-    from accredit.values.sampled_semivalue import SampledBanzhaf, SampledBeta, SampledSemivalue
     from accredit.values.surrogate import Surrogate
     from accredit.values.truncated import Truncated
 
@@ -48,9 +48,9 @@ ESTIMATORS = {  # name -> the module it lives in; imported when first used
     "Lime": "accredit.values.lime",
     "Leverage": "accredit.values.regression",
     "Permutations": "accredit.values.orders",
-    "SampledBanzhaf": "accredit.values.sampled_semivalue",
-    "SampledBeta": "accredit.values.sampled_semivalue",
-    "SampledSemivalue": "accredit.values.sampled_semivalue",
+    "SampledBanzhaf": "accredit.values.averages",
+    "SampledBeta": "accredit.values.averages",
+    "SampledSemivalue": "accredit.values.averages",
     "Surrogate": "accredit.values.surrogate",
     "Truncated": "accredit.values.truncated",
     "permutations_needed": "accredit.values.plan",

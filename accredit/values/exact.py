@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 from accredit import defaults
 from accredit.checks.arguments import check_fields
-from accredit.core import Attribution, Claim, FloatArray, Game, Holds, Precision, Procedure, Tabulated, payoffs, tabulate
+from accredit.core import (
+    Attribution,
+    Claim,
+    FloatArray,
+    Game,
+    Holds,
+    IntArray,
+    Precision,
+    Procedure,
+    Tabulated,
+    payoffs,
+    tabulate,
+)
 from accredit.core.rounding import blur_of
 from accredit.errors import TooManyPlayers
 from accredit.values.cubes import Cubed, cube_credit, cube_ends
@@ -22,7 +37,6 @@ from accredit.values.semivalues import (
     shapley_from_table,
     shapley_weights,
 )
-from accredit.values.votes import VotingGame, decisive
 
 __all__ = ["Exact", "leave_one_out", "shapley_from_table"]
 
@@ -185,3 +199,62 @@ def leave_one_out(game: Game) -> Attribution:
         payoffs=n + 2,
         stopped="every player left out once",
     )
+
+
+MOST_WORK = 1 << 34  # numbers written in all
+
+Classes = list[tuple[int, int]]  # votes, and how many players have them
+
+
+@runtime_checkable
+class VotingGame(Game, Protocol):
+    """A game in which a coalition earns 1 when the votes of its members reach the quota, else 0."""
+
+    weights: IntArray  # (n,)
+    quota: int
+
+
+def decisive(weights: IntArray, quota: int) -> FloatArray:
+    """P_i(k): the chance that player i decides a random coalition of k others, (n, n).
+
+    >>> decisive(np.array([2, 1, 1]), 3)  # the first decides with one or with both others
+    array([[0. , 1. , 1. ],
+           [0. , 0.5, 0. ],
+           [0. , 0.5, 0. ]])
+    """
+    classes = sorted(Counter(np.minimum(weights, quota).tolist()).items())
+    n = len(weights)
+    work = n * quota * n * (len(classes).bit_length() + 1)
+    if work > MOST_WORK:
+        raise TooManyPlayers(
+            f"a vote of {n} players with quota {quota:,} needs about {work:.1e} steps; divide weights and quota by a common "
+            "number, or estimate from its payoffs: shapley(FunctionGame(game.players, game.payoff), budget=2000)",
+            code="too-many",
+        )
+    start = np.zeros((n, quota))
+    start[0, 0] = 1.0  # nobody has no votes
+    by_weight = {w: table[:, quota - w :].sum(axis=1) for w, table in _without_one(start, 0, classes)}
+    return np.array([by_weight[min(int(w), quota)] for w in weights])
+
+
+def _without_one(table: FloatArray, players: int, classes: Classes) -> Iterator[tuple[int, FloatArray]]:
+    """For every class, the table of all players but one of that class; `table` holds those outside `classes`."""
+    if len(classes) == 1:
+        weight, count = classes[0]
+        yield weight, _join(table, players, [(weight, count - 1)])
+        return
+    halves = classes[: len(classes) // 2], classes[len(classes) // 2 :]
+    for kept, others in (halves, halves[::-1]):
+        yield from _without_one(_join(table, players, others), players + sum(c for _, c in others), kept)
+
+
+def _join(table: FloatArray, players: int, classes: Classes) -> FloatArray:
+    """The table after the players of these classes joined: row k holds the law of the votes of k random players."""
+    sizes = np.arange(len(table))[:, None]
+    for weight, count in classes:
+        for m in range(players, players + count):
+            after = table * np.maximum(m + 1 - sizes, 0) / (m + 1)
+            after[1:, weight:] += table[:-1, : table.shape[1] - weight] * sizes[1:] / (m + 1)
+            table = after
+        players += count
+    return table

@@ -18,7 +18,7 @@ import numpy as np
 
 from accredit.checks.arguments import check_fields
 from accredit.core import Attribution, Game
-from accredit.core.notebook import in_notebook
+from accredit.core.display import in_notebook
 from accredit.errors import InvalidInput
 
 if TYPE_CHECKING:

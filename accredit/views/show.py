@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from accredit.core.notebook import in_notebook
+from accredit.core.display import in_notebook
 from accredit.views.pages.html import Drawable, fragment
 from accredit.views.terminal.explanation_text import wants_colour
 from accredit.views.terminal.text import text

@@ -10,6 +10,7 @@ import numpy as np
 
 from accredit import defaults
 from accredit.core import Note, NoteKind
+from accredit.errors import InvalidInput
 from accredit.explanation.result import Explanation
 from accredit.explanation.stream import Asked, Refused
 from accredit.explanation.subject import Subject
@@ -34,7 +35,7 @@ def refuse_dear(subject: Asked, asked: Sequence[ChosenMethod], each: float, left
     for chosen in asked:
         passes = chosen.payoffs(len(subject.players), subject.budget)
         if passes * each > left:
-            refused.append(Refused(chosen.name, too_dear(passes, each, seconds)))
+            refused.append(Refused(chosen.name, InvalidInput(too_dear(passes, each, seconds), code="too-many")))
         else:
             left -= passes * each
     return refused

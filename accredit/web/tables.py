@@ -17,7 +17,7 @@ from accredit.checks.table_format import DELIMITERS, TableFormat
 from accredit.errors import InvalidInput
 from accredit.rows.credit import are_trees
 from accredit.rows.result import TableExplanation
-from accredit.training_data.table_notes import MANY_KINDS
+from accredit.training_data.columns import are_few
 from accredit.valuation.targets import predicts_number
 from accredit.views.language.numbers import percent
 from accredit.views.language.phrases import NUMBERED, counted
@@ -95,7 +95,7 @@ def _readable(frame: pandas.DataFrame) -> tuple[pandas.DataFrame, list[str], lis
     for name in rows.columns:
         if frame[name].dtype.kind in "iufb":
             continue
-        if frame[name].nunique() > min(MANY_KINDS, max(2, len(frame) // 2)):
+        if not are_few(frame[name]):
             left_out.append(str(name))
         rows[name] = frame[name].astype("category")
     rows = rows.drop(columns=left_out)

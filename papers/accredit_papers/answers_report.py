@@ -9,7 +9,7 @@ import numpy as np
 
 from accredit.arena.answers import AnswerContest
 from accredit.arena.contest import ORACLE, RANDOM, RowResult, run_row
-from accredit.arena.run import read_finished
+from accredit.arena.row_files import read_finished
 from accredit.arena.standings import Standings, standings
 from accredit.core import Estimate
 from accredit.evaluate.bootstrap import bootstrap

@@ -17,8 +17,7 @@ import numpy as np
 from accredit import defaults
 from accredit.arena.answers import AnswerContest
 from accredit.arena.contest import ORACLE, RANDOM, Example
-from accredit.arena.rows import RowContest
-from accredit.arena.run import hold
+from accredit.arena.row_files import RowContest, hold
 from accredit.arena.standings import Standing, Standings
 from accredit.arena.texts import TextContest, load
 from accredit.core import BoolArray

@@ -15,11 +15,11 @@ from accredit.arena.texts import among, load
 from accredit.core import Attribution, BoolArray, FloatArray
 from accredit.core.statistics import falling
 from accredit.errors import AccreditError, InvalidInput
-from accredit.evaluate.baselines import random_scores
 from accredit.evaluate.bootstrap import bootstrap
 from accredit.evaluate.chains import tops
 from accredit.evaluate.metric import rounding_between
 from accredit.evaluate.plausibility import auprc, iou_f1, spans_of, token_f1
+from accredit.evaluate.sanity import random_scores
 from accredit_papers.report import Report, Whose
 from accredit_papers.verdicts import over_runs
 

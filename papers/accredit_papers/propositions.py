@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from accredit.arena.examples import sample
+from accredit.arena.texts import sample
 from accredit.core import FloatArray, IntArray
 from accredit.core.coalitions import from_index
 from accredit.evaluate.agreement import spearman

@@ -15,17 +15,16 @@ from accredit.core import FloatArray, Game
 from accredit.core.coalitions import all_coalitions
 from accredit.errors import InvalidInput
 from accredit.evaluate.bootstrap import bootstrap
-from accredit.evaluate.payoffs import CARRIES_OVER, PayoffMoves, payoff_moves
 from accredit.games import TableGame, text_game
-from accredit.games.characters import character_game
 from accredit.games.components import component_game
-from accredit.games.strings import StringGame, string_game
+from accredit.games.strings import StringGame, character_game, string_game
 from accredit.models.payoffs import PAYOFFS, payoff_of
 from accredit.models.strings import StringModel, as_string_model
 from accredit.rows import tabular_game
 from accredit.values import leave_one_out, shapley
 from accredit.values.leaving_out import CLOSE, LeavingOut, leaving_out
 from accredit_papers.beside_propositions import correlate
+from accredit_papers.payoff_agreement import CARRIES_OVER, PayoffMoves, payoff_moves
 from accredit_papers.report import Report, Whose
 from accredit_papers.verdicts import all_of, of_share, over_runs
 

@@ -67,7 +67,7 @@ def _with(options: Sequence[Callable[[Command], Command]]) -> Callable[[Command]
 
 def _examples(data_file: str | None, where: tuple[str, ...], limit: int | None) -> list[Example]:
     """Rows of a file, or the sentences of this project."""
-    from accredit.arena.examples import filters, read_examples, sample
+    from accredit.arena.texts import filters, read_examples, sample
 
     return read_examples(data_file, "text", None, limit, filters(where)) if data_file else sample()[:limit]
 
@@ -124,8 +124,7 @@ def choices(model: str, quick: bool, out: str, seed: int) -> None:
 @_with(OPTIONS)
 def questions(models: tuple[str, ...], data_file: str | None, quick: bool, out: str, seed: int) -> None:
     """When leave-one-out is enough, what the payoff changes, and any player: what the slides leave open."""
-    from accredit.arena.examples import sample
-    from accredit.arena.texts import load
+    from accredit.arena.texts import load, sample
     from accredit_papers.questions_report import fit_bag_of_words, questions_report, split_texts
 
     readers: list[Reader] = [load(name) for name in models]
@@ -237,8 +236,7 @@ def arena(
     seed: int,
 ) -> None:
     """Which explanation, when: every method on texts under every judge, on rows of a table and on answers."""
-    from accredit.arena.examples import filters, read_examples, sample
-    from accredit.arena.texts import TextContest
+    from accredit.arena.texts import TextContest, filters, read_examples, sample
     from accredit.methods import COMPARED
     from accredit_papers.arena_report import arena_report
 
@@ -279,8 +277,7 @@ def answers(limit: int, budget: int, store: str | None, executor: str, quick: bo
 @_with(OPTIONS)
 def sanity(model: str, limit: int, budget: int, quick: bool, out: str, seed: int) -> None:
     """Does an explanation depend on what the model knows, and does it hold still? Random layers, nudged embeddings."""
-    from accredit.arena.examples import sample
-    from accredit.arena.texts import TextContest
+    from accredit.arena.texts import TextContest, sample
     from accredit.methods import COMPARED
     from accredit_papers.sanity_report import sanity_report
 

@@ -176,15 +176,12 @@ def with_padding(given: SelectionTask) -> SelectionTask:
     return replace(given, inputs=Words(given.inputs.n, fill + 1, PAD), x=x, x_test=x_test)
 
 
-def with_grey(given: SelectionTask) -> SelectionTask:
-    """The same pictures on the scale −1..1, so that a removed pixel is grey: a black one that is kept then says something.
-
-    The published code of VIBI reads pixels so. On the scale 0..1 a black pixel that is kept is like one that is removed.
-    """
-    return replace(given, x=2 * given.x - 1, x_test=2 * given.x_test - 1)
+def with_black(given: SelectionTask) -> SelectionTask:
+    """The same pictures on the scale 0..1, where a removed pixel is black, and a black one that is kept is like it."""
+    return replace(given, x=(given.x + 1) / 2, x_test=(given.x_test + 1) / 2)
 
 
-OTHER_READINGS: dict[str, Callable[[SelectionTask], SelectionTask]] = {"padding": with_padding, "grey": with_grey}
+OTHER_READINGS: dict[str, Callable[[SelectionTask], SelectionTask]] = {"padding": with_padding, "black": with_black}
 
 
 # Pictures
@@ -217,12 +214,16 @@ def _of_pictures(
 def _two_classes(
     file: Path, split: str, first: int, second: int, count: int, rng: np.random.Generator
 ) -> tuple[Array, IntArray]:
-    """Pictures of two classes on the scale 0..1, equally many of both, labelled 0 and 1."""
+    """Pictures of two classes, equally many of both, labelled 0 and 1.
+
+    Pixels go from −1 to 1, as in the published code of VIBI, so that a removed one, 0, is grey: what is kept says something
+    where it is black, too.
+    """
     x, y = _pictures(file, split)
     two = np.isin(y, (first, second))
     x, labels = x[two], (y[two] == second).astype(np.int64)
     rows = balance(labels, count, rng, False)
-    return (x[rows] / 255).astype(np.float32), labels[rows]
+    return (x[rows] / 127.5 - 1).astype(np.float32), labels[rows]
 
 
 def _pictures(file: Path, split: str) -> tuple[Array, IntArray]:

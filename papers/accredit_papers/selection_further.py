@@ -66,8 +66,8 @@ TRIALS = (  # in the order in which they are run
     FurtherTrial("20 epochs", ("cxplain",), {"cxplain_epochs": 20}),
     FurtherTrial("6 epochs, padding may be chosen, a surrogate that reads no places, nothing chosen", (ANSWER,),
           {**LONGER, **NOT_CHOSEN, "surrogate": "bag"}, reading="padding", kinds=("texts",)),
-    FurtherTrial("removed pixels are grey, not black, nothing chosen", (L2X, ANSWER, PRETRAINED, WEIGHTED), NOT_CHOSEN,
-          reading="grey", kinds=("pictures",)),
+    FurtherTrial("removed pixels are black, nothing chosen", (L2X, ANSWER, PRETRAINED, WEIGHTED), NOT_CHOSEN,
+          reading="black", kinds=("pictures",)),
     FurtherTrial("6 epochs, 100 filters in the selector", (ANSWER, VIBI), {**LONGER, "selector": 100, "selectors": ()},
           kinds=("texts",)),
     FurtherTrial("6 epochs, 32 filters in the selector", (L2X, ANSWER, VIBI, PRETRAINED),
@@ -139,7 +139,7 @@ def _tell_set(
         f"{SEEDS_TRIED} seeds. All that were run are shown, and nothing is chosen among them. The first line of a method is "
         f"the setting of the table on the first {SEEDS_TRIED} seeds: {usual.epochs} epochs ({usual.cxplain_epochs} for "
         f"CXPlain), {usual.selector} filters in the selector. With *padding may be chosen* the black box reads padding as a "
-        f"word, with *grey* pixels from −1 to 1. {spent / 3600:.2f} CPU-hours."
+        f"word, with *black* pixels go from 0 to 1. {spent / 3600:.2f} CPU-hours."
     )
     rows: list[list[object]] = []
     for method in dict.fromkeys(method for _, method in tried):

@@ -119,7 +119,7 @@ def apart(values: FloatArray, paper: float) -> str:
 def _introduce(report: Report, runs: Sequence[SelectionRun], cells: Cells) -> None:
     report.say(
         "A black box is trained on a training split. A method then shows k players of each test input; the others are "
-        "replaced (words by padding, pixels by 0). **Post-hoc**: share of test inputs in which the black box, given only "
+        "replaced (words by padding, pixels by grey). **Post-hoc**: share of test inputs in which the black box, given only "
         "those players, answers as it did on the whole input; this is the published figure. **EVAL-X**: the same by a network "
         "that learned from random masks and has never met the method. **Surrogate**: the same by the network that was "
         "trained together with the selector. A surrogate far above post-hoc or EVAL-X reads something in the *choice* that "

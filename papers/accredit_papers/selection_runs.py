@@ -14,7 +14,7 @@ from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.learned.black_boxes import BlackBox
 from accredit.learned.inputs import Array, PixelGrid
 from accredit.learned.masks import top
-from accredit_papers.selection_data import OTHER_READINGS, SelectionTask, task
+from accredit_papers.selection_data import OTHER_READINGS, SelectionTask, kind, task
 
 if TYPE_CHECKING:
     from torch import nn
@@ -73,6 +73,7 @@ WHOLE = {  # every training row, one network of CXPlain that is asked about all 
     "texts": RunSizes(ALL_ROWS, 5000, 2, 40, 5, 150, 400, ALL_ROWS, 6, 1, 100, 50, "places", (0.5, 0.1), (100,), ((10, 50.0),)),
     "pictures": RunSizes(ALL_ROWS, 5000, 2, 32, 6, 100, 600, ALL_ROWS, 6, 1, 16, 8, "auto", (0.5, 0.1), (32,), ((10, 50.0),)),
 }
+FORMATS = {"texts": 4, "pictures": 5}  # of stored cells; 5: pixels from −1 to 1
 CHOOSING = 0.125  # of the training rows that an explainer learns from while its settings are chosen
 QUICK = {
     "texts": RunSizes(1500, 400, 2, 40, 4, 60, 200, 100, 5, 1, 50, 25),
@@ -96,7 +97,7 @@ class SelectionRun:
         sizes = asdict(self.sizes)
         tried = {name: value for name in ("selectors", "weightings") if (value := sizes.pop(name))}
         weighted = method.endswith(WEIGHTING)
-        usual = {"set": self.name, "seed": self.seed, "method": method, "sizes": sizes, "format": 4}
+        usual = {"set": self.name, "seed": self.seed, "method": method, "sizes": sizes, "format": FORMATS[kind(self.name)]}
         if method in TRAINED:
             usual |= {name: value for name, value in tried.items() if weighted or name == "selectors"}
         changed = {"reading": self.reading, "settings": dict(self.settings)}
@@ -255,9 +256,9 @@ def _slopes(world: Bench, run: SelectionRun) -> FloatArray:
 
 
 def _cxplain(world: Bench, run: SelectionRun) -> Explained:
-    from accredit.learned.convolution_ablation import losses_without_each
     from accredit.learned.cxplain import CXPlain, removal_losses, shares
     from accredit.learned.networks import ConvolutionOfWords
+    from accredit_papers.convolution_ablation import losses_without_each
 
     sizes, given = run.sizes, world.task
     explainer = CXPlain(

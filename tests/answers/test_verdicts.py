@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 import pytest
 
-from accredit.answers.new_words import holds, linking_words, new_words, says_together, shared_names
+from accredit.answers.new_words import holds, linking_words, new_words, says_together, shared_names, words_said
 from accredit.answers.planted import BOOKS, KINDS, Origin, planted_prompt, planted_prompts
 from accredit.answers.verdicts import LEAST, Calibration, Scored, Surprise, usual_calibration
 from accredit.errors import InvalidInput
@@ -187,3 +188,41 @@ def test_the_books_share_nothing():
 def test_a_book_that_is_used_up_is_said():
     with refused("too-many", "passages"):
         planted_prompt("plain", passages=60, seed=30)
+
+
+def test_a_barred_verdict_is_not_given():
+    told = calibration(np.random.default_rng(5), 60)
+    seen = Surprise(12.0, 0.1, {group(0): 0.1})
+    assert told.judge(seen) is Origin.PASSAGES
+    assert told.judge(replace(seen, bars={Origin.PASSAGES: "it says otherwise"})) is Origin.UNTOLD
+    assert told.judge(replace(seen, bars={Origin.NOWHERE: "in a list"})) is Origin.PASSAGES
+
+
+def test_words_that_passages_do_not_say_count_against_them():
+    """The same surprises: with the words in the passage and without them."""
+    rng = np.random.default_rng(6)
+    said, unsaid = {group(0): 1.0}, {group(0): 0.0}
+    planted = [Scored(replace(draw(rng, Origin.PASSAGES), held=said), Origin.PASSAGES) for _ in range(60)]
+    planted += [Scored(replace(draw(rng, Origin.PASSAGES), held=unsaid), Origin.NOWHERE) for _ in range(60)]
+    planted += [Scored(replace(draw(rng, Origin.MEMORY), held=unsaid), Origin.MEMORY) for _ in range(60)]
+    told, seen = Calibration.fit("drawn", planted), Surprise(11.0, 1.2, {group(0): 1.2})
+    assert told.judge(replace(seen, held=said)) is Origin.PASSAGES and told.judge(replace(seen, held=unsaid)) is Origin.NOWHERE
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence", "texts", "said"),
+    [
+        (["Lund", "7"], "Lund has seven dogs: 7.", ["Lund owns seven dogs."], [True, True]),
+        (["Lund", "7"], "Lund has 7.", ["Lund owns 71."], [True, False]),
+        (
+            ["kein"],
+            "Das Haus hat kein Tor.",
+            ["Das Haus hat keinen Garten. Es hat ein Tor."],
+            [True],
+        ),  # it denies something else
+        (["sings"], "Anna sings.", ["They all sing."], [True]),
+        (["open"], "It is open.", ["It isn't open."], [False]),
+    ],
+)
+def test_which_words_passages_say(words, sentence, texts, said):
+    assert words_said(words, sentence, texts, frozenset()) == said

@@ -13,7 +13,7 @@ pytest.importorskip("transformers")
 from accredit.answers import answer_game
 from accredit.arena.answers import AnswerContest, answering
 from accredit.arena.contest import METRICS, run_row
-from accredit.arena.run import hold
+from accredit.arena.row_files import hold
 from accredit.errors import InvalidInput
 from accredit.models.builtin.facts import KINDS, facts
 from accredit.values import Lasso

@@ -17,9 +17,9 @@ import numpy as np
 import pytest
 
 from accredit.arena.contest import ORACLE, RANDOM, Example, MethodRun, RowEntry, RowResult, metrics_named, run_row
-from accredit.arena.examples import read_examples, sample
-from accredit.arena.run import FinishedRows, hold, read_finished
+from accredit.arena.row_files import FinishedRows, hold, read_finished
 from accredit.arena.standings import standings
+from accredit.arena.texts import read_examples, sample
 from accredit.core import Attribution
 from accredit.errors import InvalidInput
 from accredit.evaluate import holm
@@ -297,7 +297,7 @@ import sys
 sys.path.insert(0, {folder!r})
 from toy_arena import ToyContest
 from accredit.arena.contest import Example
-from accredit.arena.run import hold
+from accredit.arena.row_files import hold
 hold(ToyContest(stands_at={rows}), [Example(i, f"sentence number {{i}}") for i in range(12)], {store!r})
 """
 

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 pytest.importorskip("sklearn")
 
 from accredit.arena.contest import run_row
-from accredit.arena.rows import CLOSED_FORM, RowContest
+from accredit.arena.row_files import CLOSED_FORM, RowContest
 from accredit.values import shapley
 from tests.wording import refused
 

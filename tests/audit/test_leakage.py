@@ -9,7 +9,7 @@ pytest.importorskip("torch")
 pytest.importorskip("sklearn")
 
 from accredit.audit import Findings, leakage_report
-from accredit.audit.names import (
+from accredit.audit.finding import (
     EVALX,
     INERT,
     METER,

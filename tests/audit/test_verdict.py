@@ -11,13 +11,11 @@ pytest.importorskip("torch")
 pytest.importorskip("sklearn")
 
 from accredit.audit import leakage_report
-from accredit.audit.finding import AuditFinding
-from accredit.audit.judges import evalx as judge_alone
-from accredit.audit.judges import train_judge
-from accredit.audit.names import EVALX, METER, PROBE, READ, SCORES, SCRAMBLE, SURENESS, SURROGATE, TRANSPLANT
+from accredit.audit.finding import EVALX, METER, PROBE, READ, SCORES, SCRAMBLE, SURENESS, SURROGATE, TRANSPLANT, AuditFinding
+from accredit.audit.leakage import conclude, rows_to_decide, train_judge
+from accredit.audit.leakage import train_evalx as judge_alone
 from accredit.audit.probes import score_code
 from accredit.audit.reader_gaps import evalx_gap, surrogate_gap
-from accredit.audit.verdict import conclude, rows_to_decide
 from accredit.core import Estimate
 from accredit.errors import InvalidInput
 from accredit.learned import EvalX
@@ -334,7 +332,7 @@ def test_a_page_says_the_verdict_first():
 
 def test_a_regression_is_audited_by_thirds():
     """The number is column 0. A reader of column 0 is honest; one that reads the number from the place of a player is not."""
-    from accredit.audit.regression_bins import Thirds
+    from accredit.audit.saved import Thirds
 
     x = np.random.default_rng(3).normal(size=(900, 4))
     number_of = lambda rows: 100 + 9 * rows[:, 0]  # noqa: E731

@@ -145,7 +145,7 @@ def test_a_message_can_be_made_of_anything():
         def __repr__(self):
             raise RuntimeError
 
-    assert shown(Odd()) == "a Odd"
+    assert shown(Odd()) == "an Odd"
     assert reads(shown(10**5000))
     assert len(shown("x" * 10**6)) <= 60
     deep = []

@@ -7,7 +7,7 @@ import io
 import numpy as np
 import pytest
 
-from accredit.arena.examples import read_examples
+from accredit.arena.texts import read_examples
 from accredit.audit.saved import read_arrays
 from accredit.checks import tables
 from accredit.checks.tables import read_content, read_sheet

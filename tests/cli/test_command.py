@@ -15,11 +15,9 @@ import pytest
 import accredit.cli
 from accredit.cli.codes import BROKEN, CLOSED, CODES, DONE, INTERRUPTED, REFUSED
 from accredit.cli.command import what_to_try
-from accredit.cli.completion import PLACES
-from accredit.cli.doctor import EXTRAS
-from accredit.cli.examples import SAMPLES
+from accredit.cli.doctor import EXTRAS, SAMPLES
 from accredit.cli.explain import TOPICS, ExplainCommand
-from accredit.cli.man import commands, manual
+from accredit.cli.man import PLACES, commands, manual
 from accredit.cli.trials import TRIALS, trials_of
 from tests.cli.without import typed_without
 from tests.wording import says

@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from accredit.cli import COMMANDS, accredit
-from accredit.cli.examples import SAMPLES, examples
+from accredit.cli.doctor import SAMPLES, examples
 from accredit.cli.trials import TRIALS
 from tests.cli.without import typed_without
 from tests.wording import says

@@ -80,12 +80,12 @@ def test_one_pass_is_made_for_the_whole_answer_where_there_is_no_time_for_every_
 
 def test_a_way_back_that_does_not_fit_into_memory_is_refused_before_it_is_begun(monkeypatch):
     monkeypatch.setattr(gradients, "BACKWARD_BYTES", 1 << 10)
-    with refused("unsupported", has="GiB of memory"):
+    with refused("too-many", has="GiB of memory"):
         explain("A good film.", answering("llama"), answer="It is", methods="attn-lrp")
 
 
 def test_what_has_no_shorter_form_is_announced_and_refused_where_it_is_too_long(monkeypatch):
-    from accredit.explanation import attention, zeroing
+    from accredit.explanation import attention
 
     asked = {"answer": "It is", "methods": "flow,value-zeroing"}
     monkeypatch.setattr(attention, "ANNOUNCED", 0)
@@ -93,8 +93,7 @@ def test_what_has_no_shorter_form_is_announced_and_refused_where_it_is_too_long(
     told = []
     assert explain("A good film.", answering("llama"), **asked, announce=told.append).attributions
     assert [line.partition(" of ")[0][:12] for line in told if "CPU" in line] == ["flow through", "value zeroin"]
-    for room in (attention, zeroing):
-        monkeypatch.setattr(room, "LONGEST_SECONDS", 0.0)
+    monkeypatch.setattr(attention, "LONGEST_SECONDS", 0.0)
     asked["methods"] += ",loo"
     found = explain("A good film.", answering("llama"), **asked).refused
     assert "look at some layers" in found["flow"] and "shorten the prompt" in found["value-zeroing"]

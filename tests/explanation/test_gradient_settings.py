@@ -55,7 +55,7 @@ def test_draws_and_points_reach_the_methods_that_take_them():
 def test_what_a_refusal_asks_for_can_be_given():
     """Few steps and a narrow tolerance are refused; the words of the refusal are arguments of the same call."""
     model = text_model("bert", dtype=torch.float64)
-    with refused("unsupported", has="most_steps to 4"):
+    with refused("not-converged", has="most_steps to 4"):
         explain(TEXT, model, methods="ig", most_steps=2, tolerance=1e-12)
     assert explain(TEXT, model, methods="ig", most_steps=64, tolerance=1e-6)["ig"].certificate["steps"] <= 64
 
@@ -201,7 +201,7 @@ def test_an_answer_rather_than_another():
     )
     name = "input-x-gradient"
     assert_allclose(both[name].credit, one[name].credit - two[name].credit, atol=1e-6)
-    with refused("unsupported"):
+    with refused("conflict", "layer"):
         explain(PROMPT, model, answer=ANSWER, rather_than=" A bad shot.", methods="saliency", players="word", layer=1)
 
 

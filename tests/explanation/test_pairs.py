@@ -210,7 +210,7 @@ def test_the_page_shows_both_texts_in_every_strip(model):
     [
         (("good", " "), "text is ' ': empty"),
         (("", "good"), "text is '': empty"),
-        (("good",) * 3, "give one string, or a pair"),
+        (("good",) * 3, "a tuple of 3 was given"),
         (("good", 3), "give one string, or a pair"),
         (["good", "bad"], "a list of 2 was given"),
     ],

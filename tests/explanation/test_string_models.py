@@ -112,7 +112,7 @@ def test_bad_models_are_named(counts):
         "not fitted yet": (TEXT, make_pipeline(CountVectorizer(), LogisticRegression())),
         "reads one string": ((TEXT, TEXT), counts),
         r"returned shape \(3, 1\) for 1 rows": (TEXT, lambda texts: np.zeros(3)),
-        "without a tokenizer": (TEXT, 3),
+        "model is an int": (TEXT, 3),
     }
     for said, (text, model) in cases.items():
         with pytest.raises(AccreditError, match=said):

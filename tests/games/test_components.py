@@ -11,8 +11,8 @@ from accredit.core import Holds, endpoints  # noqa: E402
 from accredit.core.coalitions import from_index  # noqa: E402
 from accredit.errors import InvalidInput  # noqa: E402
 from accredit.games import text_game  # noqa: E402
-from accredit.games.characters import character_game  # noqa: E402
 from accredit.games.components import attribution_patching, component_game  # noqa: E402
+from accredit.games.strings import character_game  # noqa: E402
 from accredit.models import as_string_model  # noqa: E402
 from accredit.models.builtin import circuit  # noqa: E402
 from accredit.values import Exact, Permutations, Surrogate, shapley  # noqa: E402

@@ -212,7 +212,7 @@ def test_the_truncation_error_is_governed_by_the_smallest_eigenvalue() -> None:
 
 
 @pytest.mark.parametrize("columns", [3, 40])
-def test_the_spectrum_is_found_without_the_matrix_and_foretells_the_series(columns: int) -> None:
+def test_the_spectrum_is_found_without_the_matrix_and_predicts_the_series(columns: int) -> None:
     model = Softmax(blobs(50, columns=columns), 0.05)
     values = np.linalg.eigvalsh(model.hessian_products(np.eye(model.parameters)))
     low, high = spectrum(model)

@@ -143,7 +143,7 @@ def test_copies_of_a_row_do_not_vouch_for_its_label() -> None:
 
 
 @pytest.mark.slow
-def test_where_every_label_is_foretold_none_looks_wrong() -> None:
+def test_where_every_label_is_predicted_none_looks_wrong() -> None:
     found = wrong_labels(["p", "q"] * 15, features=np.column_stack([np.arange(30) % 2, np.arange(30) % 2]).astype(float))
     assert found.suspects == () and found.verdict.startswith("no label looks wrong")
 
@@ -255,7 +255,7 @@ def test_bad_input_is_named(labels: list[int], settings: dict[str, object], mess
 
 
 @pytest.mark.slow
-def test_a_view_that_foretells_nothing_has_no_vote() -> None:
+def test_a_view_that_predicts_nothing_has_no_vote() -> None:
     """Noise beside good features must neither hide the flips nor silence the list."""
     x, y, wrong = _blobs(120, apart=4.0, flips=8)
     noise = np.random.default_rng(1).normal(size=(120, 40))

@@ -5,7 +5,7 @@ import pytest
 
 from accredit.errors import InvalidInput
 from accredit.learned import Tabular, Training, l2x
-from accredit.learned.synthetic import CHOSEN, answers, world
+from tests.learned.synthetic import CHOSEN, answers, world
 
 
 def median_ranks(scores, telling):

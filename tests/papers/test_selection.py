@@ -82,10 +82,10 @@ def test_texts_are_balanced_and_test_texts_new(folder):
     assert yelp.y_test.mean() == 0.5 and len(yelp.y_test) == 60  # 30 of each; three stars are left out
 
 
-def test_pictures_are_two_classes_between_0_and_1(folder):
+def test_pictures_are_two_classes_from_black_to_white(folder):
     found = selection_data.task(folder, "mnist", 40, 20)
     assert found.x.shape == (40, 28, 28) and found.x.dtype == np.float32
-    assert found.x.max() <= 1 and found.y.mean() == 0.5
+    assert found.x.min() == -1 and found.x.max() <= 1 and found.y.mean() == 0.5
     # 3 is class 0: its square is the upper one.
     assert_array_equal(found.x[:, 7, 7] > found.x[:, 20, 20], found.y == 0)
     again = selection_data.task(folder, "mnist", 40, 20)
@@ -308,14 +308,14 @@ def test_padding_becomes_a_word_that_may_be_kept(folder):
     assert (shown.inputs.keep(shown.x, np.zeros(shown.x.shape, dtype=bool)) == 0).all()  # what is removed leaves nothing
 
 
-def test_a_kept_black_pixel_differs_from_a_removed_one_only_where_removal_is_grey(folder):
-    plain = selection_data.task(folder, "mnist", 20, 10)
-    grey = selection_data.with_grey(plain)
-    all_pixels, none = (np.full((len(plain.x), 784), kept) for kept in (True, False))
-    black = np.zeros_like(plain.x)
-    assert_array_equal(plain.inputs.keep(black, all_pixels), plain.inputs.keep(plain.x, none))
-    assert (grey.inputs.keep(2 * black - 1, all_pixels) == -1).all() and not grey.inputs.keep(grey.x, none).any()
-    assert_array_equal(grey.x, 2 * plain.x - 1)
+def test_a_kept_black_pixel_differs_from_a_removed_one_unless_removal_is_black(folder):
+    grey = selection_data.task(folder, "mnist", 20, 10)
+    black = selection_data.with_black(grey)
+    all_pixels, none = (np.full((len(grey.x), 784), kept) for kept in (True, False))
+    dark = np.full_like(grey.x, -1)
+    assert (grey.inputs.keep(dark, all_pixels) == -1).all() and not grey.inputs.keep(grey.x, none).any()
+    assert_array_equal(black.inputs.keep((dark + 1) / 2, all_pixels), black.inputs.keep(black.x, none))
+    assert (black.x >= 0).all() and (black.x <= 1).all()
 
 
 @pytest.mark.slow
@@ -360,9 +360,7 @@ def test_a_setting_must_keep_more_answers_to_be_taken(folder, monkeypatch):
         return Chooses(len(data.x) if setting.temperature == 0.1 else half // 2)
 
     monkeypatch.setattr(selection_runs, "_learn", learned)
-    there = selection_runs.Bench(
-        data, None, lambda x: np.stack([x.sum(axis=(1, 2)) > 0, x.sum(axis=(1, 2)) <= 0], 1), None, None, 0.0
-    )
+    there = selection_runs.Bench(data, None, lambda x: np.stack([x.any(axis=(1, 2)), ~x.any(axis=(1, 2))], 1), None, None, 0.0)
     setting, several = selection_runs.choose_setting(there, run, "l2x")
     assert several and (setting.temperature, setting.selector) == (0.1, sizes.selector)
     alone = replace(run, sizes=TINY["pictures"])

@@ -118,8 +118,8 @@ REFUSED = {
     "frame beside array": (ROWS, TRAIN.to_numpy(), "rows has named columns .*'age'.* and background has none"),
     "a path": ("rows.csv", TRAIN, "'rows.csv' does not exist"),
     "a path behind": (ROWS, "train.csv", "'train.csv' does not exist"),
-    "a number": (ROWS, 50, "background is a int"),
-    "a generator": ((row for row in X), X, "rows is a generator"),
+    "a number": (ROWS, 50, "background is an int"),
+    "a generator": ((row for row in X), X, "given is a generator"),
     "uneven": ([[1.0, 2.0], [3.0]], X, "rows has rows of different lengths"),
     "three axes": (X[None], X, "rows has shape"),
 }

@@ -180,7 +180,7 @@ def test_too_small_a_budget_and_settings_that_do_not_go_with_one_are_refused():
             accredit.explain(rows, model, background=background, model_rows=1000, **{setting: value})
 
 
-def test_a_long_run_is_foretold_before_it_begins(monkeypatch):
+def test_a_long_run_is_announced_before_it_begins(monkeypatch):
     from accredit.rows.explain import question
     from accredit.rows.ground import Ground
     from accredit.rows.run import TableRun

@@ -15,11 +15,11 @@ import pytest
 from accredit.core import BoolArray, FloatArray
 from accredit.core.coalitions import from_index
 from accredit.errors import InvalidInput
-from accredit.store import Journal, Quarantined, durable, fingerprint, leases
+from accredit.store import Journal, Quarantined, durable, fingerprint, workers
 from accredit.store.executors import Serial
 from accredit.store.journal_file import JournalFile
-from accredit.store.leases import new_holder
 from accredit.store.schedule import Schedule
+from accredit.store.workers import new_holder
 from tests.store.store_games import Hangs, Traced
 from tests.wording import refused
 
@@ -122,7 +122,7 @@ def test_batches_stay_whole_where_others_have_claimed_every_second_coalition() -
 
 @pytest.mark.slow
 def test_a_lease_of_a_dead_process_is_lost_here_and_runs_out_elsewhere() -> None:
-    from accredit.store.leases import is_lost
+    from accredit.store.workers import is_lost
 
     process = multiprocessing.get_context("spawn").Process(target=_nothing)
     process.start()
@@ -213,8 +213,8 @@ def test_nobody_renews_leases_once_every_coalition_is_settled(tmp_path: Path) ->
 
 
 def test_renewing_leases_never_makes_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(leases, "LEASE_SECONDS", 0.04)
-    renewal = leases.Renewal(tmp_path / "removed.db", new_holder())
+    monkeypatch.setattr(workers, "LEASE_SECONDS", 0.04)
+    renewal = workers.Renewal(tmp_path / "removed.db", new_holder())
     time.sleep(0.2)
     renewal.end()
     assert not (tmp_path / "removed.db").exists()

@@ -115,7 +115,7 @@ def test_texts_that_an_encoder_cuts_are_counted() -> None:
 
 
 @pytest.mark.slow
-def test_labels_are_foretold_or_nobody_is_accused() -> None:
+def test_labels_are_predicted_or_nobody_is_accused() -> None:
     """Noise is three standard errors above chance once in 700 draws; this seed is not one."""
     rng = np.random.default_rng(1)
     y = np.arange(120) % 2

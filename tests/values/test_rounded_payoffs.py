@@ -15,10 +15,10 @@ from accredit.core.coalitions import from_index
 from accredit.games import ChoiceFunction, FunctionGame, TableGame
 from accredit.values import interactions, multichoice, roll_calls
 from accredit.values.alternatives import bolger
+from accredit.values.averages import SampledBanzhaf, SampledBeta, SampledSemivalue
 from accredit.values.differences import Differences, DifferencesHint
 from accredit.values.intervals import blur_between
 from accredit.values.orders import Antithetic, Permutations
-from accredit.values.sampled_semivalue import SampledBanzhaf, SampledBeta, SampledSemivalue
 from accredit.values.semivalues import banzhaf_weights, beta_weights, semivalue_from_table, shapley_weights
 from accredit.values.surrogate import Surrogate
 from accredit.values.surrogate.estimate import _rare_event

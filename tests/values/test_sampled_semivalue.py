@@ -9,15 +9,15 @@ from numpy.testing import assert_allclose
 from accredit.core import Holds
 from accredit.errors import InvalidInput
 from accredit.games import TableGame
-from accredit.values.differences import Differences
-from accredit.values.pairs import SizeLaw
-from accredit.values.sampled_semivalue import (
+from accredit.values.averages import (
     SampledBanzhaf,
     SampledBeta,
     SampledSemivalue,
     banzhaf_law,
     weights_law,
 )
+from accredit.values.differences import Differences
+from accredit.values.pairs import SizeLaw
 from accredit.values.semivalues import banzhaf_weights, beta_law, beta_weights, semivalue_from_table, shapley_weights
 from tests.values.sampling_games import KINDS, members, names
 from tests.wording import refused

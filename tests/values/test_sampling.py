@@ -17,10 +17,10 @@ from accredit.evaluate import check_claims
 from accredit.games import FunctionGame, TableGame, counted
 from accredit.games.wrappers import watch
 from accredit.values import sampling
+from accredit.values.averages import SampledBanzhaf, SampledBeta, SampledSemivalue
 from accredit.values.differences import Differences, DifferencesHint
 from accredit.values.orders import Antithetic, Permutations
 from accredit.values.regression import KernelShap, Leverage
-from accredit.values.sampled_semivalue import SampledBanzhaf, SampledBeta, SampledSemivalue
 from accredit.values.semivalues import banzhaf_weights, beta_weights, semivalue_from_table, shapley_weights
 from tests.values.sampling_games import members, names, runway, runway_shapley, voting
 from tests.wording import reads, refused

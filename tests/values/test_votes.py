@@ -11,8 +11,8 @@ from accredit.errors import InvalidInput, TooManyPlayers
 from accredit.games import FunctionGame, WeightedVote
 from accredit.games import textbook as t
 from accredit.values import banzhaf, beta, least_core, normalised_banzhaf, nucleolus, semivalue, shapley
+from accredit.values.exact import decisive
 from accredit.values.semivalues import leave_one_out_weights
-from accredit.values.votes import decisive
 from tests.wording import refused
 
 

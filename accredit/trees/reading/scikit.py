@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from accredit.checks.numbers import a_type
 from accredit.core import FloatArray, IntArray
 from accredit.models.rows import path_lengths, scikit_has_log_link, usual_path_length
 from accredit.models.survival import SurvivalCurves
@@ -177,7 +178,7 @@ def _vote(model: sklearn.base.BaseEstimator) -> Ensemble:
     """AdaBoost of trees: the class that each leaf predicts gets the weight of its tree, the others lose it in equal parts."""
     members, classes = list(model.estimators_), np.asarray(model.classes_)
     if not all(type(member).__name__ in ("DecisionTreeClassifier", "ExtraTreeClassifier") for member in members):
-        raise NotTrees(f"AdaBoostClassifier counts votes of a {type(members[0]).__name__}, which are steps and not a sum")
+        raise NotTrees(f"AdaBoostClassifier counts votes of {a_type(members[0])}, which are steps and not a sum")
     weights = np.asarray(model.estimator_weights_, dtype=np.float64)[: len(members)]
     trees = []
     for member, weight in zip(members, weights / weights.sum(), strict=True):

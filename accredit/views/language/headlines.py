@@ -264,6 +264,11 @@ def _names(end: Lead, voice: Voice) -> str:
     return _and([f"“{short(name, NAME)}”" if voice.quoted else short(name, NAME) for name in end.players])
 
 
+def _are_texts(players: Sequence[str]) -> bool:
+    """Whether players are called by their texts, which would run into the sentence."""
+    return any(len(name.split()) > WORDS_OF_A_NAME for name in players)
+
+
 def _and(words: Sequence[str]) -> str:
     """Words in a row.
 
@@ -309,6 +314,7 @@ def _(report: GameReport) -> Headline:
 def credit_headline(result: Attribution, voice: Voice = EARN) -> Headline:
     """Of credit that has no model behind it: who earns how much of a total, or how scores rank."""
     told = leaders(result)
+    voice = replace(voice, quoted=voice.quoted or _are_texts(result.players))
     said = write(told, voice, len(result))
     if told.first is not None and told.total is None:
         said += "; a ranking, which does not add up to a total"
@@ -622,7 +628,7 @@ def worth_headline(values: Attribution, harmful: int = 0) -> Headline:
     """Which training row, or group, is worth more than the others, and how many surely do harm."""
     told = leaders(values)
     up = told.up
-    voice = replace(WORTH, quoted=any(len(name.split()) > WORDS_OF_A_NAME for name in values.players))
+    voice = replace(WORTH, quoted=_are_texts(values.players))
     if up is None or not _may_name(up):
         said = _unnamed(up, voice, len(values)) if up is not None else f"no row adds anything: {_nothing(told)}"
     else:

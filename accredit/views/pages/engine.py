@@ -12,6 +12,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING
 
+from accredit.checks.numbers import a_type
+
 if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
@@ -65,7 +67,7 @@ def print_out() -> Callable[..., object]:
         if isinstance(value, str):
             return value if value.isprintable() else value.translate(SHOWN)  # the second is slow, and seldom needed
         raise TypeError(  # one that is undefined names itself instead
-            f"a template prints {value}, a {type(value).__name__}; give it text, a whole number or a rendered piece"
+            f"a template prints {value}, {a_type(value)}; give it text, a whole number or a rendered piece"
         )
 
     return finalize

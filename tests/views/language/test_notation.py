@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from accredit import views
 from accredit.arena.standings import Standing, Standings
-from accredit.cli.methods import methods
+from accredit.cli.doctor import methods
 from accredit.core import AXIOMS, Attribution, Claim, Estimate, Holds, Precision
 from accredit.games import TableGame
 from accredit.values import shapley

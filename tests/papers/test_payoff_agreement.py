@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from accredit.errors import InvalidInput
-from accredit.evaluate.payoffs import CARRIES_OVER, payoff_moves
 from accredit.games import FunctionGame, TableGame
 from accredit.values import shapley
+from accredit_papers.payoff_agreement import CARRIES_OVER, payoff_moves
 from tests.random_games import random_games
 
 

@@ -8,10 +8,10 @@ from numpy.testing import assert_allclose
 
 torch = pytest.importorskip("torch")
 
-from accredit.learned.convolution_ablation import losses_without_each  # noqa: E402
 from accredit.learned.cxplain import removal_losses  # noqa: E402
 from accredit.learned.inputs import Words  # noqa: E402
 from accredit.learned.networks import as_black_box, network_for  # noqa: E402
+from accredit_papers.convolution_ablation import losses_without_each  # noqa: E402
 
 
 @pytest.mark.parametrize("length", [1, 2, 3, 9])
