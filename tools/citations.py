@@ -36,6 +36,7 @@ from tools.unseen_facts import ORIGINS, origin_of_generated, unseen_prompts
 ROOT = Path(__file__).parents[1]
 LINES = ROOT / "benchmarks" / "results" / "citations.jsonl"
 TESTS = ROOT / "benchmarks" / "results" / "citations_tests.jsonl"
+BLIND = ROOT / "benchmarks" / "results" / "citations_blind.json"  # the verdicts on "survey" before any of them was seen
 REPORT = ROOT / "docs" / "reports" / "citations.md"
 ROUNDS = 8  # of fresh prompts
 FRESH = 74  # of them that are read
@@ -122,7 +123,7 @@ def surprise_of(line: dict[str, Any], made: Planted) -> Surprise:
     found = {frozenset(group): max(compress(costs, tells)) for group, costs in line["costs"]}
     nobody, everyone = frozenset[int](), frozenset(range(len(made.context)))
     alone = {group: x for group, x in found.items() if group not in (nobody, everyone)}
-    names, linking = shared_names(sentence, made.query), linking_words([*made.context, made.query], made.query)
+    names, linking = shared_names(sentence, made.query), linking_words([*made.context, made.query], f"{made.query} {sentence}")
     texts = {group: [made.context[i] for i in sorted(group)] for group in alone}
     named = frozenset(group for group in alone if says_together(texts[group], names, linking))
     costs = next(costs for group, costs in line["costs"] if not group)
@@ -130,7 +131,7 @@ def surprise_of(line: dict[str, Any], made: Planted) -> Surprise:
     held = {group: share_said(words, costs, sentence, texts[group], names) for group in alone}
     seen = Surprise(found[nobody], found[everyone], alone, named, held)
     bars = {Origin(origin): why for origin, why in line.get("bars", {}).items()}
-    return replace(seen, bars=bars or bars_by_words(sentence, made.query, made.context, seen))
+    return replace(seen, bars={**bars_by_words(sentence, made.query, made.context, seen), **bars})
 
 
 def last_sentence(answer: str) -> str:
@@ -264,20 +265,25 @@ def on_unseen(tests: list[Told], told: Calibration) -> list[str]:
     found = judge(told, tests, ERROR)
     cpu, passes = (float(np.mean([each(x.line) for x in found])) for each in (lambda x: x["cpu"], lambda x: len(x["costs"])))
     text = [
-        "## A book that nothing was tuned on\n",
+        "## A book of hard kinds\n",
         f"{len(tests)} sentences of “survey” (`tools/unseen_facts.py`: topics, names and wordings of its own; refusals, "
         "negated statements, changed digits, exchanged names, lists, second sentences, passages that disagree; a quarter in "
-        "German; answers that the model wrote itself). No verdict on it was seen before the rule was fixed. Left out is what "
-        f"the model does not know by heart, and what it wrote without a planted value. {passes:.1f} forward passes and one "
-        f"backward pass per sentence, {cpu:.1f} CPU-seconds on one thread.\n",
+        "German; answers that the model wrote itself). Left out is what the model does not know by heart, what it wrote "
+        "without a planted value, and what it copied about somebody else. "
+        f"{passes:.1f} forward passes and one backward pass per sentence, {cpu:.1f} CPU-seconds on one thread.\n",
+        "The first row is the one that counts: nothing was tuned on the book, and the rule was fixed before any verdict was "
+        "seen. It was wrong of exchanged names, of a passage about somebody else that a unit held together with one about whom "
+        "was asked, of a denial that the model guessed, and of a copied answer that the key did not know. These kinds are "
+        "barred since, or left out; the other rows are by that rule, and no test of it.\n",
         "Of the sentences of each origin, with 95 % intervals; allowed is the share on the left.\n",
         f"| allowed | right | cannot tell | {' | '.join(f'wrong: {origin}' for origin in Origin.known())} |",
         "|---:|" + "---:|" * 5,
+        f"| {ERROR:.0%}, unseen | {json.loads(BLIND.read_text(encoding='utf-8'))['row']} |",
         *(f"| {error:.0%} | {row(judge(told, tests, error))} |" for error in ERRORS),
     ]
     text += [
         "",
-        f"Of the verdicts that are printed, at {ERROR:.0%} allowed:\n",
+        f"Of the verdicts that are printed, at {ERROR:.0%} allowed, by the rule of today:\n",
         "| verdict | right | of this origin, found |",
         "|---|---:|---:|",
     ]
@@ -342,9 +348,8 @@ def main() -> None:
             measure(list(prompts), file, need_model(), (until - time.monotonic()) / 60)
     seen, tests = told_apart(read(LINES), planted(PROMPTS)), told_apart(read(TESTS), unseen())
     told = calibration(seen)
-    outcomes = [each.outcome for each in judge(told, tests, ERROR)]
-    measured = {"error": ERROR, "sentences": len(outcomes)} | {x: outcomes.count(x) for x in ("wrong", "untold")}
-    told = replace(told, facts={**told.facts, "measured": measured}) if outcomes else told
+    if BLIND.is_file():
+        told = replace(told, facts={**told.facts, "measured": json.loads(BLIND.read_text(encoding="utf-8"))["measured"]})
     CALIBRATED.write_text(told.to_json() + "\n", encoding="utf-8")
     REPORT.write_text(report(seen, tests, told), encoding="utf-8")
 

@@ -465,13 +465,15 @@ def unseen_prompts(book: Book, rounds: int, seed: int = 0) -> list[Planted]:
 
 def origin_of_generated(made: Planted, answer: str, book: Book) -> Origin | None:
     """Where an answer that the model wrote comes from: passages, if it has the planted value and no other; nowhere, if it has
-    another; None if it has none, so that nobody can say."""
+    another; None if it has none, or is copied from a passage about somebody else, so that nobody can say."""
     values = {value for topic in FACTS[book].topics for value in topic.what if value not in made.query}
     said, gold = (
         {value for value in values if re.search(rf"(?<![\w.]){re.escape(value)}(?!\w)", text, re.IGNORECASE)}
         for text in (answer, made.answer)
     )
-    return None if not said else Origin.PASSAGES if said <= gold else Origin.NOWHERE
+    if said and said <= gold:
+        return Origin.PASSAGES
+    return Origin.NOWHERE if said and not any(answer.strip() in passage for passage in made.context) else None
 
 
 class _Draw:

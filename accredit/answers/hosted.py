@@ -200,9 +200,10 @@ class HostedPays:
         edges: list[tuple[int, int]] | None,
         earn: Callable[[list[int]], list[object]],
     ) -> tuple[list[str], list[float]]:
+        blot = self.hosted.server.blot
         if edges is None:
             raise ServerError(
-                f"{self.hosted.title} read another text than was sent: its tokens are {''.join(tokens)!r:.80}, and "
+                f"{self.hosted.title} read another text than was sent: its tokens are {blot(''.join(tokens))!r:.80}, and "
                 f"{text!r:.80} was asked; see that nothing between rewrites prompts, such as a chat template on completions",
                 code="unsupported",
             )
@@ -211,7 +212,7 @@ class HostedPays:
         if first < start or last > len(text):
             k = own[0] if first < start else own[-1]
             raise ServerError(
-                f"{self.hosted.title} reads {tokens[k]!r:.40} as one token, which is partly the prompt's and partly the "
+                f"{self.hosted.title} reads {blot(tokens[k])!r:.40} as one token, which is partly the prompt's and partly the "
                 "answer's; begin the answer with a space or a new line",
                 argument="answer",
                 code="unsupported",
@@ -220,8 +221,8 @@ class HostedPays:
         if not all(isinstance(x, int | float) and np.isfinite(x) and x <= ROUNDING for x in values):
             bad = next(x for x in values if not (isinstance(x, int | float) and np.isfinite(x) and x <= ROUNDING))
             raise ServerError(
-                f"{self.hosted.title} gives {bad!r:.40} as the log-probability of a token; it must be a finite number "
-                "not above 0",
+                f"{self.hosted.title} gives {blot(repr(bad)):.40} as the log-probability of a token; it must be a finite "
+                "number not above 0",
                 code="not-finite",
             )
         return [text[a:b] for a, b in (edges[k] for k in own)], [min(float(x), 0.0) for x in values]  # type: ignore[arg-type]

@@ -218,6 +218,33 @@ def exchanges(sentence: str, asked: str) -> list[tuple[tuple[int, int], tuple[in
     ]
 
 
+def turned_round(sentence: str, asked: str, texts: Sequence[str]) -> str:
+    """Two names of a sentence that could stand in each other's place and that every text with both has the other way round, as
+    in “A”, “B”; empty if there are none.
+
+    >>> turned_round("Anna taught Boris.", "Who taught whom?", ["Last year Boris taught Anna."])
+    '“Anna” and “Boris”'
+    >>> turned_round("Anna taught Boris.", "Who taught whom?", ["Last year Anna taught Boris."])
+    ''
+    """
+    for (a, b), (c, d) in exchanges(sentence, asked):
+        first, second = sentence[a:b], sentence[c:d]
+        found = [(text.find(first), text.rfind(second)) for text in texts if first in text and second in text]
+        if found and all(one > other for one, other in found):
+            return f"“{first}” and “{second}”"
+    return ""
+
+
+def only_denies(sentence: str, asked: str) -> bool:
+    """Whether all that a sentence says beyond a question is that it is not so.
+
+    >>> only_denies("It is not open.", "Is it open?"), only_denies("It has no cook.", "Is it open?")
+    (True, False)
+    """
+    words = {_key(word) for word in WORD.findall(sentence) if _has_content(word)} - _keys(asked)
+    return words == {_key("not")}
+
+
 def _has_content(word: str) -> bool:
     return word.lower() not in LITTLE or denies(word)
 

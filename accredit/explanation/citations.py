@@ -25,10 +25,12 @@ from accredit.answers.new_words import (
     is_said_by,
     linking_words,
     new_words,
+    only_denies,
     says_together,
     share_said,
     shared_names,
     telling,
+    turned_round,
     unsaid,
     words_said,
 )
@@ -58,6 +60,7 @@ TEMPLATE_TOKENS = 40  # beside the passages, about
 BACKWARD = 4  # times as long as a pass, about, with the pass before it
 WORTH_SHARING = 1.0  # nats that all passages must add before shares of them mean anything
 BEGUN = re.compile(r"(?:^\W*\d+|(?:^|\s)(?:[A-Z]|Mr|Mrs|Ms|Dr|Prof|St|No|Nr|approx|vs|e\.g|i\.e|z\. ?B|bzw|ca))\.\s*$")
+DENIED = "it only denies what is asked, and no passage that may be cited does"
 BARE = "it says nothing that the question does not say"
 SCATTERED = "what it lists stands in passages that share no name"
 ITEM = re.compile(r"\W*\d+\.\s+(?=\S)")  # the number of an item of a list, which says nothing
@@ -408,7 +411,6 @@ class _Passes:
 
     def __init__(self, subject: AnswerSubject, query: str, relevance: FloatArray | None = None) -> None:
         self.subject, self.count, self.texts, self.query = subject, len(subject.players), _passages(subject), query
-        self.linking = linking_words([*self.texts, query], query)
         self.relevance = relevance  # of each player for the whole answer, if that is known
         self.known: dict[Passages, FloatArray] = {}  # passages that were read -> (tokens,)
         self.notes: list[str | Note] = []
@@ -429,7 +431,10 @@ class _Passes:
     def may_say(self, group: Passages, span: Span) -> bool:
         """Whether a group of passages may be cited for a span: it holds the names that question and span share, and its
         passages hang together."""
-        return span.names is None or says_together([self.texts[i] for i in sorted(group)], span.names, self.linking)
+        if span.names is None:
+            return True
+        linking = linking_words([*self.texts, self.query], f"{self.query} {span.text}")
+        return says_together([self.texts[i] for i in sorted(group)], span.names, linking)
 
     def held(self, group: Passages, span: Span) -> float:
         """The share of a span's surprise without passages that falls on words which a group of passages says."""
@@ -447,7 +452,8 @@ class _Passes:
             return ""
         from accredit.answers.scoring import ModelPays
 
-        pays, text = self.subject.game.pays, _text(self.subject)
+        pays: Any = self.subject.game.pays
+        text = _text(self.subject)
         here: BoolArray = np.array([[i in group for i in range(self.count)]])
 
         def likely(said: str) -> float:
@@ -540,7 +546,8 @@ def _bars(passes: _Passes, span: Span, seen: Surprise) -> dict[Origin, str]:
 
 def bars_by_words(sentence: str, query: str, texts: Sequence[str], seen: Surprise) -> dict[Origin, str]:
     """Those that follow from the words alone: of a sentence that says nothing, of one with a number or a denial that no
-    passages say which may be cited, and of one whose words passages say that no name holds together."""
+    passages say which may be cited, of one whose names what may be cited has the other way round, and of one whose words
+    passages say that no name holds together."""
     if query and is_said_by(sentence, query):
         return dict.fromkeys(Origin.known(), BARE)
     names = shared_names(sentence, query)
@@ -549,7 +556,10 @@ def bars_by_words(sentence: str, query: str, texts: Sequence[str], seen: Surpris
         return {Origin.NOWHERE: SCATTERED, Origin.PASSAGES: SCATTERED}
     groups = [[texts[i] for i in sorted(group)] for group in seen.sources]
     if missing := unsaid(sentence, query, groups, names):
-        return {Origin.PASSAGES: f"no passage that may be cited says “{missing}”"}
+        bars = {Origin.PASSAGES: f"no passage that may be cited says “{missing}”"}
+        return bars | ({Origin.MEMORY: DENIED} if only_denies(sentence, query) else {})
+    if (support := seen.support()) and (pair := turned_round(sentence, query, [texts[i] for i in sorted(support[0])])):
+        return {Origin.PASSAGES: f"what is cited has {pair} the other way round"}
     return {}
 
 

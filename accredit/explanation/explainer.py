@@ -747,7 +747,7 @@ def _check_places(given: object, model: object) -> None:
 def _are_words(given: object) -> bool:
     """Are these texts, in a list, an array or a column, also nested or with gaps? Names of pictures are none."""
     if isinstance(given, np.ndarray) or hasattr(given, "iloc"):
-        given = list(np.ravel(np.asarray(given, dtype=object))) if np.ndim(given) == 1 else ()
+        given = list(np.ravel(np.asarray(given, dtype=object))) if getattr(given, "ndim", 0) == 1 else ()
     if not isinstance(given, list | tuple) or not given:
         return False
     inside = [one for one in given if one is not None]

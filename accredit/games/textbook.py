@@ -118,7 +118,7 @@ def electoral_college(year: int = 2024) -> WeightedVote:
             f"year is {year!r}; electors are here for {', '.join(map(str, ELECTORS))}", argument="year", code="unknown"
         )
     electors = ELECTORS[year]
-    return WeightedVote(electors, list(electors.values()), quota=270)
+    return WeightedVote(tuple(electors), list(electors.values()), quota=270)
 
 
 @check_arguments
@@ -139,14 +139,14 @@ def bankruptcy(estate: float, claims: Mapping[str, float]) -> FunctionGame:
     def remainder(coalitions: BoolArray) -> FloatArray:
         return np.maximum(0.0, estate - ~coalitions @ owed)
 
-    return FunctionGame(claims, remainder)
+    return FunctionGame(tuple(claims), remainder)
 
 
 @check_arguments
 def airport(costs: Mapping[str, float]) -> FunctionGame:
     """A runway long enough for every aircraft that uses it: v(S) is the largest cost in S (Littlechild and Owen, 1973)."""
     needed = _numbers(list(costs.values()), "costs")
-    return FunctionGame(costs, lambda coalitions: np.where(coalitions, needed, 0.0).max(axis=1))
+    return FunctionGame(tuple(costs), lambda coalitions: np.where(coalitions, needed, 0.0).max(axis=1))
 
 
 @check_arguments

@@ -62,7 +62,8 @@ def explain(models: Models, task: Event) -> Generator[Event]:
             yield {"event": "done", "page": explanation_page(made), "json": made.to_json()}
         else:
             if isinstance(event, Refused):
-                event = replace(event, why=without_places(event.why, models.explainers))
+                why, error = without_places(event.why, models.explainers), event.error
+                event = Refused(event.method, InvalidInput(why, argument=error.argument, code=error.code))
             ended.append(event)
             explanation = with_notes(assemble(subject, asked, ended), notes)
             blocks = explanation_blocks(explanation, live="page")

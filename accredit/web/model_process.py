@@ -66,6 +66,8 @@ def _run(models: Models, task: Event, line: Line, emit: Callable[[Event], None])
             line.check()
             for event in events:
                 emit(event)
+                if event["event"] == "result":
+                    _return_memory()
                 line.check()
     except AccreditError as error:
         emit({"event": "failed", "problem": str(error)})

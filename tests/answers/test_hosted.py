@@ -521,3 +521,14 @@ def test_a_real_chat_model_behind_a_server_gets_its_own_credit() -> None:
     assert len(found.said.likely) == len(own.said.likely)
     np.testing.assert_allclose(found["shapley"].credit, own["shapley"].credit, atol=1e-3)
     assert found.of("Selvik")["shapley"].top(1).players == (asked["context"][0],)
+
+
+@pytest.mark.parametrize("name", ["tokens", "token_logprobs"])
+def test_a_key_that_a_server_puts_into_a_reply_is_not_repeated(
+    served: ServedModel, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv("ACCREDIT_API_KEY", "sk-planted-7f3a9c21d4")
+    fault = changed(logprobs=lambda held: held | {name: ["sk-planted-7f3a9c21d4"] * len(held["tokens"])})
+    with serve(served, Faults(fault)) as url, pytest.raises(ServerError) as caught:
+        hosted_game(HostedModel(url, name="served"), context=FACTS, query=QUERY, answer=SAID)
+    assert "[key]" in str(caught.value) and "planted" not in str(caught.value)

@@ -80,7 +80,7 @@ def test_one_pass_is_made_for_the_whole_answer_where_there_is_no_time_for_every_
 
 def test_a_way_back_that_does_not_fit_into_memory_is_refused_before_it_is_begun(monkeypatch):
     monkeypatch.setattr(gradients, "BACKWARD_BYTES", 1 << 10)
-    with refused("unsupported", has="GiB of memory"):
+    with refused("too-many", "methods", has="GiB of memory"):
         explain("A good film.", answering("llama"), answer="It is", methods="attn-lrp")
 
 

@@ -129,6 +129,25 @@ def test_what_must_not_be_cited_is_not_whatever_the_model_finds_likely(context, 
     assert because in bars[Origin.PASSAGES]
 
 
+def test_a_passage_with_the_names_the_other_way_round_is_not_cited():
+    asked = {"context": ["Last week Boris lent a ladder to Anna.", "It rained."], "query": "Who lent a ladder to whom?"}
+    for first, second, may in (("Boris", "Anna", True), ("Anna", "Boris", False)):
+        answer = f"{first} lent a ladder to {second}."
+        seen = Surprise(9.0, 0.1, {frozenset([0]): 0.1}, held={frozenset([0]): 1.0})
+        bars = citations.bars_by_words(answer, asked["query"], asked["context"], seen)
+        assert (Origin.PASSAGES not in bars) is may
+        (found,) = cite(None, reads_by_words(else_=0.2), answer=answer, calibration=SURE, **asked)
+        assert may or not found.support
+
+
+def test_what_the_answer_itself_says_holds_no_passages_together():
+    """Both passages have the unit of the answer, and each is about another sample."""
+    asked = {"query": "How much does Ost hold?", "answer": "Ost holds 34 Gram."}
+    context = ["In the lab Ost held 45 Gram.", "In the lab Sud held 34 Gram."]
+    (found,) = cite(None, reads_by_words(else_=0.2), context=context, calibration=SURE, **asked)
+    assert not found.support
+
+
 def test_names_that_could_as_well_be_exchanged_are_not_cited(language_model):
     """The other way round is likelier, so the passage that says it of the other is no source."""
     asked = {

@@ -13,7 +13,15 @@ from accredit.labels.duplicates_outliers import edited_rows, edited_texts, neare
 from accredit.labels.find import _accuse, _hear, find_confusions, judge, level_classes
 from accredit.labels.out_of_fold import belief, out_of_fold, pool, pool_shares
 from accredit.labels.predictability import Skill, skill
-from accredit.labels.probability import RECALL_COUNTS, best_cut, rate_interval, share_interval, shift_odds, wrong_probability
+from accredit.labels.probability import (
+    RECALL_COUNTS,
+    best_cut,
+    between_counts,
+    rate_interval,
+    share_interval,
+    shift_odds,
+    wrong_probability,
+)
 from accredit.labels.rate import _Likelihood, random_rate
 from accredit.labels.row_views import margin, scale, text_views
 from tests.real_data import real_data
@@ -85,7 +93,15 @@ def test_few_wrong_labels_are_stated_as_few_and_of_hard_rows_few_are_listed() ->
         assert found.precision_interval is None or found.precision_interval[0] == 0.0
     assert far.rate is not None and far.rate < 0.01
     assert len(near.suspects) < (np.array(near.given) != np.array(near.suggested)).sum() / 2  # of those contradicted
-    assert "cannot tell" in near.verdict
+    assert "cannot tell" in near.verdict and near.may_be_clean and "look wrong" not in near.verdict
+
+
+def test_the_clearer_the_rows_the_more_contradicted_labels_count() -> None:
+    """Half of the rows are clear: the rate is half way from what is wrong at random to what is contradicted; never below."""
+    margins = np.array([-3.0, 0.1, 5.0, 6.0])
+    assert between_counts(margins, 0.04, 0.24) == pytest.approx(0.14)
+    assert between_counts(margins, 0.04, 0.01) == 0.04
+    assert between_counts(np.full(4, 0.3), 0.04, 0.24) == 0.04  # no row is clear: those contradicted are taken for hard
 
 
 @pytest.mark.slow

@@ -360,9 +360,7 @@ def test_a_setting_must_keep_more_answers_to_be_taken(folder, monkeypatch):
         return Chooses(len(data.x) if setting.temperature == 0.1 else half // 2)
 
     monkeypatch.setattr(selection_runs, "_learn", learned)
-    there = selection_runs.Bench(
-        data, None, lambda x: np.stack([x.any(axis=(1, 2)), ~x.any(axis=(1, 2))], 1), None, None, 0.0
-    )
+    there = selection_runs.Bench(data, None, lambda x: np.stack([x.any(axis=(1, 2)), ~x.any(axis=(1, 2))], 1), None, None, 0.0)
     setting, several = selection_runs.choose_setting(there, run, "l2x")
     assert several and (setting.temperature, setting.selector) == (0.1, sizes.selector)
     alone = replace(run, sizes=TINY["pictures"])

@@ -270,7 +270,7 @@ def test_a_game_comes_from_a_file_goes_into_one_and_has_one_minus(browser, serve
     page = visit.page
     page.set_input_files("#game-file", file("ads.csv", ADS))
     visit.see("#game-result .answer").to_have_text(
-        "TV earns more than any other player (+35.2), radio loses more than any other (−13.9); together +51.6."
+        "TV earns more than any other player (+35.2), radio loses more than any other (−13.9); all players together +51.6."
     )
     visit.see("#game-players").to_have_value("TV, web, radio")
     values = page.locator("#game-rows input").evaluate_all("inputs => inputs.map((input) => input.value).join()")
