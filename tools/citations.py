@@ -1,6 +1,6 @@
 """Calibrate citations on planted facts, test them on untuned ones, and write the calibration and its report.
 
-    python -m tools.citations [--minutes 14] [--only-report]
+    python -m tools.citations [--minutes 14] [--only-report] [--only-tests]
 
 A real language model (`tools.language_model`) reads planted prompts to calibrate on: of nine kinds from four books, of eleven
 kinds by another generator (`tools.fresh_facts`), and of "parish" by a third (`tools.unseen_facts`); and those of "survey", to
@@ -345,11 +345,13 @@ def kept(found: list[Judged], origin: Origin) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only-report", action="store_true", help="read no prompt; write from the lines that are there")
+    parser.add_argument("--only-tests", action="store_true", help="read no further prompt to calibrate on")
     parser.add_argument("--minutes", type=float, default=14, help="after which no further prompt is begun")
     options = parser.parse_args()
     until = time.monotonic() + 60 * options.minutes
     if not options.only_report:
-        for prompts, file in ((unseen("harbour"), TESTS), (planted(PROMPTS), LINES)):
+        some = [(unseen("harbour"), TESTS), (planted(PROMPTS), LINES)]
+        for prompts, file in some[: 1 if options.only_tests else None]:
             measure(list(prompts), file, need_model(), (until - time.monotonic()) / 60)
     seen, tests = told_apart(read(LINES), planted(PROMPTS)), tested("survey")
     told = calibration(seen)
