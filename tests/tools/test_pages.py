@@ -29,7 +29,7 @@ def test_the_wheel_page_is_what_the_kept_lines_say():
 def test_the_report_of_citations_is_what_the_kept_lines_say():
     told = usual_calibration()
     seen = citations.told_apart(citations.read(citations.LINES), citations.planted(citations.PROMPTS))
-    tests = citations.told_apart(citations.read(citations.TESTS), citations.unseen())
+    tests = citations.tested("survey")
     again = citations.calibration(seen)
     np.testing.assert_allclose(told.weights, again.weights, rtol=1e-3, atol=1e-3)
     written = citations.REPORT.read_text(encoding="utf-8")
