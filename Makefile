@@ -25,7 +25,7 @@ $(BIN)/python:
 # torch comes first and by its exact version, so that no other package pulls a build with gigabytes of CUDA.
 $(VENV)/demo.done: pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP) "torch==2.13.0"
-	$(PIP) --editable ".[text,data]"
+	$(PIP) --editable ".[text,data,serve]"
 	@touch $@
 
 $(VENV)/test.done: pyproject.toml papers/pyproject.toml constraints.txt | $(BIN)/python

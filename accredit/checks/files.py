@@ -175,7 +175,8 @@ def check_is_file(path: object) -> Path:
     try:
         mode = given.stat().st_mode
     except (FileNotFoundError, NotADirectoryError):
-        advice = _neighbour(given) or "; give the path of a file"
+        samples = "; accredit examples writes the files of this folder" if given.parts[:-1] == ("examples",) else ""
+        advice = _neighbour(given) or samples or "; give the path of a file"
         raise InvalidInput(f"{str(path)!r} does not exist{advice}", code="missing") from None
     except (OSError, ValueError) as error:
         raise InvalidInput(f"{str(path)!r:.80} cannot be read: {_why(error)}", code="unreadable") from None

@@ -141,7 +141,8 @@ def _run() -> int:
     except click.UsageError as error:
         message = error.format_message()
         stop_mark = "" if message.endswith((".", "?", "?)")) else "."
-        path = error.ctx.command_path if error.ctx else "accredit"
+        typed = next((f"accredit {word}" for word in sys.argv[1:2] if word in COMMANDS), "accredit")
+        path = error.ctx.command_path if error.ctx else typed
         _say(f"{message}{stop_mark}{_first_trial(message, path)} See {path} --help")
     except click.ClickException as error:
         _say(error.format_message())

@@ -164,10 +164,12 @@ class Command(click.Command):
         yield "Result", last
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        from accredit.cli.trials import lines_of
+
         if trials := what_to_try(ctx):
             with formatter.section("Examples, with the files of `accredit examples`"):
                 for command, answers in trials.items():
-                    formatter.write(f"  {command}\n      {answers}\n")
+                    formatter.write("\n".join(lines_of(command, answers)) + "\n")
 
 
 def what_to_try(ctx: click.Context) -> dict[str, str]:

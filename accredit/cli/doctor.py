@@ -14,7 +14,7 @@ import click
 from accredit.cli.added import OpenGroup
 from accredit.cli.command import Command, wants_more
 from accredit.cli.output import NewFolder
-from accredit.cli.trials import TRIALS
+from accredit.cli.trials import TRIALS, lines_of
 from accredit.core.plugins import Addition
 from accredit.core.version import __version__
 from accredit.errors import InvalidInput
@@ -77,7 +77,7 @@ def doctor(as_json: bool) -> None:
         click.echo(f"{MARKS[not one.problem]} {'plugin':8} {one.name} of {one.package} ({one.group}) {said}")
     click.echo("\nEverything is there." if not missing else "\nWhat fails without the rest:\n")
     for extra in missing:
-        click.echo(f"  {EXTRAS[extra][1]}\n      {_installation(extra)}")
+        click.echo("\n".join([*fold(EXTRAS[extra][1], indent="  "), f"      {_installation(extra)}"]))
     if len(missing) > 1:
         click.echo(f"\nAll of it: {_installation('all')}")
 
@@ -163,30 +163,33 @@ def examples(folder: str, as_json: bool) -> None:
     """
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
+    done: dict[str, list[str]] = {}
     for sample in sorted(SAMPLES.iterdir()):
-        _write(target / sample.name, sample.read_bytes())
+        done.setdefault(_write(target / sample.name, sample.read_bytes()), []).append(sample.name)
+    for what, names in done.items():
+        click.echo("\n".join(fold(f"{what}: {', '.join(names)}", after="  ")), err=True)
     trials = {_move(command, folder): answers for command, answers in TRIALS.items()}
     if as_json:
         click.echo(json.dumps({"folder": folder, "trials": trials}, ensure_ascii=False))
         return
-    click.echo("Try:\n")
+    click.echo("Try:")
     for command, answers in trials.items():
-        click.echo(f"  {command}\n      {answers}")
+        click.echo("\n".join(lines_of(command, answers)))
 
 
-def _write(path: Path, content: bytes) -> None:
-    """A new file, or the one that is there; the person is told which."""
+def _write(path: Path, content: bytes) -> str:
+    """Make a new file, or keep the one that is there; what was done, in words."""
     try:
         with path.open("xb") as file:
             file.write(content)
-        click.echo(f"written: {path}", err=True)
+        return f"written to {path.parent}"
     except FileExistsError:
         if not path.is_file():
             raise InvalidInput(
                 f"{path} is not a regular file; name another folder: accredit examples FOLDER", code="unwritable"
             ) from None
         same = path.read_bytes() == content
-        click.echo(f"kept: {path} ({'unchanged' if same else 'it differs from the example'})", err=True)
+        return f"kept in {path.parent} ({'unchanged' if same else 'it differs from the example'})"
 
 
 def _move(command: str, folder: str) -> str:

@@ -316,8 +316,8 @@ def _tokenize(model: TextModel, texts: tuple[str, ...], cut: bool) -> tuple[Batc
         return row, ""
     if not cut:
         raise InvalidInput(
-            f"text has {count} tokens and {model.name} reads {most}; shorten it, or explain a part with cut=True "
-            "(the command cuts the rows of a file)",
+            f"text has {count} tokens and {model.name} reads {most}; explain its beginning with cut=True, or its "
+            "sentences one by one (accredit serve reads it in parts)",
             argument="text",
             code="too-many",
         )
