@@ -1,6 +1,6 @@
 """Calibrate citations on planted facts, test them on untuned ones, and write the calibration and its report.
 
-    python -m tools.citations [--minutes 14] [--only-report]
+    python -m tools.citations [--minutes 14] [--only-report] [--only-tests]
 
 A real language model (`tools.language_model`) reads planted prompts to calibrate on: of nine kinds from four books, of eleven
 kinds by another generator (`tools.fresh_facts`), and of "parish" by a third (`tools.unseen_facts`); and those of "survey", to
@@ -40,7 +40,7 @@ BLIND = ROOT / "benchmarks" / "results" / "citations_blind.json"  # the verdicts
 REPORT = ROOT / "docs" / "reports" / "citations.md"
 ROUNDS = 8  # of fresh prompts
 FRESH = 74  # of them that are read
-UNSEEN = 6  # rounds of "parish", to calibrate on, and of "survey", to be tested on
+UNSEEN: dict[unseen_facts.Book, int] = {"parish": 6, "harbour": 5, "survey": 6}  # rounds
 PROMPTS = 90  # of each book, before those known by heart
 SEEDS: dict[Book, int] = {"people": 0, "places": 1000, "reports": 2000, "berichte": 4000}
 PLANTED = {**ORIGIN_OF_KIND, **fresh_facts.ORIGINS, **unseen_facts.ORIGINS}  # kinds that are calibrated on
@@ -61,14 +61,14 @@ def planted(prompts: int) -> Iterator[tuple[str, int, Planted]]:
             yield book, number, made
     for number, made in enumerate(fresh_prompts(ROUNDS)[:FRESH]):
         yield "fresh", number, made
-    for number, made in enumerate(unseen_prompts("parish", UNSEEN)):
+    for number, made in enumerate(unseen_prompts("parish", UNSEEN["parish"])):
         yield "parish", number, made
 
 
-def unseen() -> Iterator[tuple[str, int, Planted]]:
-    """Every planted prompt to be tested on."""
-    for number, made in enumerate(unseen_prompts("survey", UNSEEN)):
-        yield "survey", number, made
+def unseen(book: unseen_facts.Book) -> Iterator[tuple[str, int, Planted]]:
+    """Every planted prompt of a book to be tested on."""
+    for number, made in enumerate(unseen_prompts(book, UNSEEN[book])):
+        yield book, number, made
 
 
 def measure(prompts: list[tuple[str, int, Planted]], lines: Path, folder: Path, minutes: float) -> None:
@@ -165,6 +165,11 @@ def told_apart(lines: list[dict[str, Any]], prompts: Iterator[tuple[str, int, Pl
         if line.get("known", True) and truth is not Origin.UNTOLD:
             found.append(Told(line, made, truth))
     return found
+
+
+def tested(book: unseen_facts.Book) -> list[Told]:
+    """The prompts of a book to be tested on that were read."""
+    return told_apart([line for line in read(TESTS) if line["book"] == book], unseen(book))
 
 
 def calibration(seen: list[Told]) -> Calibration:
@@ -340,13 +345,15 @@ def kept(found: list[Judged], origin: Origin) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only-report", action="store_true", help="read no prompt; write from the lines that are there")
+    parser.add_argument("--only-tests", action="store_true", help="read no further prompt to calibrate on")
     parser.add_argument("--minutes", type=float, default=14, help="after which no further prompt is begun")
     options = parser.parse_args()
     until = time.monotonic() + 60 * options.minutes
     if not options.only_report:
-        for prompts, file in ((unseen(), TESTS), (planted(PROMPTS), LINES)):
+        some = [(unseen("harbour"), TESTS), (planted(PROMPTS), LINES)]
+        for prompts, file in some[: 1 if options.only_tests else None]:
             measure(list(prompts), file, need_model(), (until - time.monotonic()) / 60)
-    seen, tests = told_apart(read(LINES), planted(PROMPTS)), told_apart(read(TESTS), unseen())
+    seen, tests = told_apart(read(LINES), planted(PROMPTS)), tested("survey")
     told = calibration(seen)
     if BLIND.is_file():
         told = replace(told, facts={**told.facts, "measured": json.loads(BLIND.read_text(encoding="utf-8"))["measured"]})

@@ -1,10 +1,10 @@
 # ruff: noqa: E501 (facts, one to a line)
-"""Planted prompts of kinds that are easily judged wrong: the book "parish", to calibrate on, and "survey", for a last test.
+"""Planted prompts of kinds that are easily judged wrong: the book "parish", to calibrate on, and "survey" and "harbour", to test.
 
 Beside passages that say it, say otherwise or say nothing: answers that refuse although a passage says it, or that turn a
 statement into its opposite; numbers with one digit changed; two names in each other's place; lists of which one entry is wrong;
-answers of two sentences; two passages that disagree; a quarter in German. Whoever changes a verdict must not look at what it
-makes of "survey" before that is done; then another book is needed.
+answers of two sentences; two passages that disagree; a quarter in German; in "harbour" also the right number in another unit.
+Whoever changes a verdict must not look at what it makes of the last book before that is done; then another book is needed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from accredit.answers.planted import Planted
 from accredit.answers.verdicts import Origin
 
 T = TypeVar("T")
-Book = Literal["parish", "survey"]
+Book = Literal["parish", "survey", "harbour"]
 ORIGINS: Mapping[str, Origin] = {
     "single": Origin.PASSAGES,
     "many": Origin.PASSAGES,  # one passage of 10 to 24 says it
@@ -47,8 +47,9 @@ ORIGINS: Mapping[str, Origin] = {
     "refused": Origin.NOWHERE,  # a passage says it, and the answer that nothing is said
     "refused rightly": Origin.NOWHERE,  # no passage says it, and so says the answer: nothing to cite
     "generated": Origin.UNTOLD,  # the model writes the answer; `origin_of_generated` reads where it comes from
+    "unit": Origin.NOWHERE,  # the number that the passage says, in another unit
 }
-TURNS = (*ORIGINS, "known", "known", "known")  # of one round
+TURNS = (*(kind for kind in ORIGINS if kind != "unit"), "known", "known", "known")  # of one round
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,7 @@ class Topic:
     unknown: str  # that nobody says it
     who: tuple[str, ...]
     what: tuple[str, ...]
+    units: tuple[str, str] | None = None  # of what the answer says, and another
 
 
 @dataclass(frozen=True)
@@ -107,6 +109,7 @@ class Facts:
     known: tuple[tuple[str, str, str], ...]  # question, answer, passage that denies it
     beside: tuple[str, ...]
     most: tuple[int, int] = (9, 3)  # fewer than so many passages, and than so many further sentences in each
+    turns: tuple[str, ...] = ()  # kinds of one round beside `TURNS`
 
 
 _PEOPLE = (
@@ -449,15 +452,195 @@ SURVEY = Facts(
     ),
     (7, 2),
 )  # fmt: skip
-FACTS: Mapping[Book, Facts] = {"parish": PARISH, "survey": SURVEY}
+_TROUPE = (
+    "Amrit Sandhu", "Beatrix Holm", "Cosimo Ferri", "Delia Marsh", "Emeka Obi", "Freya Lindqvist", "Gustav Reimer", "Hana Sato",
+    "Ilse Brandt", "Joaquin Prado", "Keira Nolan", "Lazlo Fekete",
+)  # fmt: skip
+_FERRIES = ("the Linnet", "the Mary Corrigan", "the Sandpiper", "the Blue Hake", "the Ostrava", "the Lady Fenn", "the Kestrel")
+_SHEDS = ("Shed Walrus", "Shed Marlin", "the Tar House", "the Rope Loft", "the Bond Store", "the Long Vault", "Shed Pelican")
+_SALTS = ("veralite", "osmidine", "trellium oxide", "cardexin", "lunasite", "pyrofen", "quorate", "sulfamire")
+_LOTS = (
+    "the walnut bureau",
+    "the silver samovar",
+    "the harbour watercolour",
+    "the brass sextant",
+    "the Persian rug",
+    "the marble cherub",
+)
+_PLAYS = ("The Empty Lighthouse", "Mrs Gale's Umbrella", "Seven Crows", "The Understudy", "Tar and Feathers", "The Deaf Judge")
+_ROLLEN = ("den König", "die Hexe", "den Boten", "die Gräfin", "den Narren", "die Amme", "den Henker")
+_BRUECKEN = ("die Eisenbrücke", "die Marktbrücke", "die Kettenbrücke", "die Zollbrücke", "die Kanalbrücke", "die Südbrücke")
+HARBOUR = Facts(
+    (
+        Topic(
+            "How long is the crossing of {who}?", "The crossing of {who} takes {what} minutes.",
+            ("{who} makes the crossing in {what} minutes.", "Crossing time of {who}: {what} minutes."),
+            "From the moment the ropes of {who} are cast off, {what} minutes go by before anyone steps ashore.",
+            "The crossing of {who} is just as long as that of {other}.", "How long {who} takes to cross is left open.",
+            _FERRIES, ("115", "123", "134", "146", "157", "163", "172", "189"), ("minutes", "hours"),
+        ),
+        Topic(
+            "What is stored in {who}?", "In {who} there is {what}.",
+            ("The merchants keep {what} in {who}.", "Contents of {who}: {what}."),
+            "Anyone who forces the lock of {who} will find nothing there but {what}.",
+            "The goods in {who} are the same as those in {other}.", "What is stored in {who} has not been reported.",
+            _SHEDS, ("coffee", "whisky", "cork", "rubber", "linen", "sugar", "gunpowder"),
+        ),
+        Topic(
+            "At what temperature does the salt {who} melt?", "The salt {who} melts at {what} degrees Celsius.",
+            ("Heated slowly, {who} melts at {what} degrees Celsius.", "Melting point of {who}: {what} degrees Celsius."),
+            "A crystal of {who} turned to liquid as soon as the oven stood at {what} degrees Celsius.",
+            "The melting point of {who} is that of {other}.", "No melting point is given for {who}.",
+            _SALTS, ("218", "243", "267", "292", "315", "338", "374", "419"), ("Celsius", "Fahrenheit"),
+        ),
+        Topic(
+            "What did {who} fetch at the auction?", "At the auction {who} fetched {what} pounds.",
+            ("The hammer came down for {who} at {what} pounds.", "Sold: {who}, {what} pounds."),
+            "A stranger in the last row parted with {what} pounds and walked off with {who}.",
+            "Bidders paid the same for {who} as for {other}.", "I have no information on what {who} fetched.",
+            _LOTS, ("620", "745", "860", "915", "1340", "1475", "2180"), ("pounds", "dollars"),
+        ),
+        Topic(
+            "Which language is {who} learning?", "{who} is learning {what}.",
+            ("In the evenings {who} is learning {what}.", "Enrolled for {what}: {who}."),
+            "Small cards with {what} words hang all over the kitchen of {who}, who repeats them at breakfast.",
+            "{who} and {other} are learning the same language.", "The texts are silent about the language that {who} is learning.",
+            _TROUPE, ("Finnish", "Arabic", "Basque", "Swahili", "Welsh", "Korean", "Polish"),
+        ),
+        Topic(
+            "Who is the director of {who}?", "The director of {who} is {what}.",
+            ("{who} is directed by {what} this season.", "{what} directs {who}."),
+            "At the rehearsals of {who} everybody does as {what} says, from the lead to the stagehands.",
+            "{who} and {other} are directed by the same person.", "The director of {who} is not named.",
+            _PLAYS, _TROUPE,
+        ),
+        Topic(
+            "In which month does {who} go to the dockyard?", "In {what} {who} goes to the dockyard.",
+            ("For new paint {who} goes to the dockyard in {what}.", "Dockyard, {what}: {who}."),
+            "There will be no sailings of {who} in {what}, when the dockyard has her on its slip.",
+            "{who} goes to the dockyard in the same month as {other}.", "The month of the dockyard visit of {who} is unknown.",
+            _FERRIES, ("January", "February", "April", "June", "August", "October", "November"),
+        ),
+        Topic(
+            "Wer spielt {who}?", "{what} spielt {who}.",
+            ("Auf der Bühne spielt {what} {who}.", "Besetzung: {what} spielt {who}."),
+            "Das Kostüm für {who} wurde {what} auf den Leib geschneidert.",
+            "Wer {other} spielt, der spielt auch {who}.", "Wer {who} spielt, verrät das Programmheft nicht.",
+            _ROLLEN, _TROUPE,
+        ),
+        Topic(
+            "Wie lang ist {who} insgesamt?", "Insgesamt ist {who} {what} Meter lang.",
+            ("Von Ufer zu Ufer ist {who} {what} Meter lang.", "Länge, {who}: {what} Meter."),
+            "Wer über {who} geht, hat danach {what} Meter hinter sich.",
+            "{who} ist so lang wie {other}.", "Zur Länge fehlt jede Angabe: {who} wurde nicht vermessen.",
+            _BRUECKEN, ("142", "167", "183", "214", "236", "259", "278"), ("Meter", "Kilometer"),
+        ),
+        Topic(
+            "Wie heißt das Pferd von {who}?", "Das Pferd von {who} heißt {what}.",
+            ("Im Stall steht {what}, das Pferd von {who}.", "{who} hat ein Pferd namens {what}."),
+            "Ruft {who} im Hof nach {what}, dann kommt das eigene Pferd sofort ans Tor.",
+            "Das Pferd von {who} heißt genauso wie das von {other}.", "Der Name des Pferdes von {who} fehlt.",
+            _TROUPE, ("Sturmwind", "Flocke", "Rubin", "Kastanie", "Nebel", "Zimt", "Blitz"),
+        ),
+    ),
+    (
+        Deed("Who hired whom?", "{a} hired {b}.", "In March {b} was hired by {a} as a bookkeeper."),
+        Deed("Who owes money to whom?", "{a} owes money to {b}.", "Since the winter {a} owes {b} a sum of money."),
+        Deed("Who betrayed whom?", "{a} betrayed {b}.", "In the last act {b} is betrayed: it was {a} who betrayed {b}."),
+        Deed("Who gave a violin to whom?", "{a} gave a violin to {b}.", "A violin was given to {b} by {a}."),
+        Deed("Wer hat wen besucht?", "{a} hat {b} besucht.", "Im Krankenhaus hat {a} {b} besucht."),
+    ),
+    (
+        YesNo("Is {who} lit at night?", "At night {who} is lit.", "{who} is not lit at night.", "No, at night {who} is not lit."),
+        YesNo("May dogs enter {who}?", "Dogs may enter {who}.", "Dogs may not enter {who}.", "Dogs may not enter {who}."),
+        YesNo("Does {who} belong to the city?", "{who} belongs to the city.", "{who} does not belong to the city.",
+              "No, {who} does not belong to the city."),
+        YesNo("Was {who} damaged by the flood?", "{who} was damaged by the flood.", "{who} was not damaged by the flood.",
+              "The flood did not damage {who}."),
+        YesNo("Was {who} built of stone?", "{who} was built of stone.", "{who} was not built of stone.",
+              "{who} wasn't built of stone."),
+    ),
+    (
+        Group("Who missed the ferry?", "{a}, {b} and {c} missed the ferry.",
+              ("{a} missed the ferry.", "The ferry left without {b}, who missed it.", "{c} ran, and missed the ferry all the same."),
+              "{d} caught the ferry."),
+        Group("Who owns a share of the theatre?", "Shares of the theatre are owned by {a}, {b} and {c}.",
+              ("{a} owns a share of the theatre.", "A share of the theatre was left to {b}, who owns it still.",
+               "One share of the theatre is owned by {c}."),
+              "{d} owns a share of the brewery."),
+        Group("Who speaks at the funeral?", "At the funeral {a}, {b} and {c} speak.",
+              ("{a} speaks at the funeral.", "The second to speak at the funeral is {b}.", "{c} speaks last at the funeral."),
+              "{d} speaks at the wedding."),
+        Group("Wer trinkt keinen Kaffee?", "{a}, {b} und {c} trinken keinen Kaffee.",
+              ("{a} trinkt keinen Kaffee.", "Kaffee trinkt {b} nicht.", "Auch {c} trinkt keinen Kaffee."),
+              "{d} trinkt viel Kaffee."),
+    ),
+    _TROUPE, ("the Fish Hall", "Pier Nine", "the Pilot House", "the Glass Arcade", "Weaver's Yard", "the Signal Tower"),
+    (
+        ("What is the capital of Algeria?", "The capital of Algeria is Algiers.", "The capital of Algeria is Oran."),
+        ("What do you call a baby cat?", "A baby cat is called a kitten.", "A baby cat is called a gosling."),
+        ("How many letters does the English alphabet have?", "The English alphabet has 26 letters.",
+         "The English alphabet has 31 letters."),
+        ("What is the capital of Nigeria?", "Nigeria has Abuja as its capital.", "The capital of Nigeria is Kano."),
+        ("Who wrote Animal Farm?", "Animal Farm was written by George Orwell.", "Animal Farm was written by Tess Varley."),
+        ("In which country is the Acropolis?", "The Acropolis is in Greece.", "The Acropolis is in Belgium."),
+        ("What is 6 times 6?", "6 times 6 is 36.", "At this till 6 times 6 is 34."),
+        ("What is the capital of Qatar?", "The capital of Qatar is Doha.", "The capital of Qatar is Al Khor."),
+        ("How many seconds are in a minute?", "A minute has 60 seconds.", "On this stage a minute has 70 seconds."),
+        ("What is the opposite of wet?", "The opposite of wet is dry.", "The opposite of wet is sour."),
+        ("What is the chemical symbol for carbon?", "The chemical symbol for carbon is C.", "The symbol for carbon is Kb."),
+        ("What is the capital of Latvia?", "The capital of Latvia is Riga.", "The capital of Latvia is Jelgava."),
+        ("Who wrote Dracula?", "Dracula was written by Bram Stoker.", "Dracula was written by Tess Varley."),
+        ("What is the currency of China?", "The currency of China is the yuan.", "The currency of China is the guilder."),
+        ("In which country is the Sydney Opera House?", "The Sydney Opera House is in Australia.",
+         "The Sydney Opera House is in Portugal."),
+        ("What is the capital of Uganda?", "The capital of Uganda is Kampala.", "The capital of Uganda is Gulu."),
+        ("How many wheels does a bicycle have?", "A bicycle has two wheels.", "A bicycle has five wheels."),
+        ("What is the capital of Slovakia?", "Slovakia's capital is Bratislava.", "The capital of Slovakia is Nitra."),
+        ("Who painted The Last Supper?", "The Last Supper was painted by Leonardo da Vinci.",
+         "The Last Supper was painted by Tess Varley."),
+        ("How many sides does a pentagon have?", "A pentagon has five sides.", "A pentagon has eight sides."),
+        ("What is the capital of Cambodia?", "The capital of Cambodia is Phnom Penh.", "The capital of Cambodia is Battambang."),
+        ("Was ist die Hauptstadt von Belgien?", "Die Hauptstadt von Belgien ist Brüssel.", "Die Hauptstadt von Belgien ist Lüttich."),
+        ("What is 100 minus 1?", "100 minus 1 is 99.", "At this till 100 minus 1 is 97."),
+        ("What is the chemical symbol for calcium?", "The chemical symbol for calcium is Ca.", "The symbol for calcium is Cl."),
+        ("Who composed The Four Seasons?", "The Four Seasons was composed by Vivaldi.", "The Four Seasons is by Tess Varley."),
+        ("What is the capital of North Korea?", "The capital of North Korea is Pyongyang.", "The capital of North Korea is Wonsan."),
+        ("Which animal is known as the king of the jungle?", "The king of the jungle is the lion.",
+         "The king of the jungle is the hamster."),
+        ("How many teeth does an adult human have?", "An adult human has 32 teeth.", "An adult human has 38 teeth."),
+        ("What is the capital of Colorado?", "The capital of Colorado is Denver.", "The capital of Colorado is Pueblo."),
+        ("What is the capital of Georgia in the United States?", "The capital of Georgia is Atlanta.",
+         "The capital of Georgia is Macon."),
+        ("Who wrote The Divine Comedy?", "The Divine Comedy was written by Dante Alighieri.",
+         "The Divine Comedy was written by Tess Varley."),
+        ("What is the capital of Jordan?", "The capital of Jordan is Amman.", "The capital of Jordan is Irbid."),
+        ("What is the capital of Senegal?", "The capital of Senegal is Dakar.", "The capital of Senegal is Thies."),
+        ("Was ist die Hauptstadt von Finnland?", "Die Hauptstadt von Finnland ist Helsinki.",
+         "Die Hauptstadt von Finnland ist Turku."),
+        ("How many days are in a leap year?", "A leap year has 366 days.", "At this firm a leap year has 359 days."),
+        ("What is the capital of Massachusetts?", "The capital of Massachusetts is Boston.",
+         "The capital of Massachusetts is Worcester."),
+        ("What is the capital of Taiwan?", "Taiwan's capital is Taipei.", "The capital of Taiwan is Hualien."),
+        ("What is the capital of Zimbabwe?", "The capital of Zimbabwe is Harare.", "The capital of Zimbabwe is Mutare."),
+    ),
+    (
+        "The gulls were noisy.", "Nobody complained.", "Details hang in the foyer.", "Fog came in from the bay.",
+        "The caretaker locked up late.", "Tickets went quickly.", "It was a Tuesday.",
+    ),
+    (8, 2),
+    ("unit", "known"),
+)  # fmt: skip
+FACTS: Mapping[Book, Facts] = {"parish": PARISH, "survey": SURVEY, "harbour": HARBOUR}
 
 
 def unseen_prompts(book: Book, rounds: int, seed: int = 0) -> list[Planted]:
     """So many rounds of one prompt of each kind and more of what is known by heart; each prompt has a seed of its own."""
     facts, found, known = FACTS[book], [], 0
-    for number in range(rounds * len(TURNS)):
-        kind, rng = TURNS[number % len(TURNS)], np.random.default_rng([seed, number, 7])
-        draw = _Draw(facts, facts.topics[(number + number // len(TURNS)) % len(facts.topics)], kind, rng)
+    turns = (*TURNS, *facts.turns)
+    for number in range(rounds * len(turns)):
+        kind, rng = turns[number % len(turns)], np.random.default_rng([seed, number, 7])
+        draw = _Draw(facts, facts.topics[(number + number // len(turns)) % len(facts.topics)], kind, rng)
         found.append(draw.prompt(facts.known[known % len(facts.known)]))
         known += kind.startswith("known")
     return found
@@ -484,6 +667,8 @@ class _Draw:
         numbered = tuple(each for each in facts.topics if each.what[0][0].isdigit() and " " not in each.what[0])
         if kind == "digit" and topic not in numbered:
             topic = self._any(numbered)
+        if kind == "unit" and not topic.units:
+            topic = self._any(tuple(each for each in facts.topics if each.units))
         self.topic = topic
         self.who, self.other, *self.others = rng.permutation(topic.who).tolist()
         self.what, self.wrong, *self.rest = [x for x in rng.permutation(topic.what).tolist() if x not in (self.who, self.other)]
@@ -542,11 +727,14 @@ class _Draw:
             "refused rightly": ([], []),
             "added": (says[:1], []),
             "digit": (says[:1], []),
+            "unit": (says[:1], []),
             "refused": (says[:1], []),
         }
         gold, sets = planted.get(kind, (says[:1], [{0}]))
         if kind == "digit":
             answer = topic.answers.format(who=self.who, what=self._other_digit(self.what))
+        if kind == "unit" and topic.units:
+            answer = answer.replace(*topic.units)
         if kind.startswith("refused"):
             answer = topic.unknown.format(who=self.who)
         if kind in ("second", "added"):

@@ -102,9 +102,7 @@ def find_stretch(pieces: Sequence[str], words: str) -> Stretch | None:
         words, which = numbered[1], int(numbered[2])
     if not words.strip():
         return None
-    within = [found.start() for found in re.finditer(re.escape(words), text)]
-    alone = [start for start in within if _is_whole(text, start, start + len(words))]
-    starts = alone or within
+    starts = _starts(text, words)
     if not 1 <= which <= len(starts):
         return None
     start, stop = starts[which - 1], starts[which - 1] + len(words)
@@ -114,6 +112,12 @@ def find_stretch(pieces: Sequence[str], words: str) -> Stretch | None:
     return Stretch(
         start, stop, tokens, tuple(_on_stretch(words, which, len(starts), "".join(pieces[k] for k in tokens.tolist())))
     )
+
+
+def _starts(text: str, words: str) -> list[int]:
+    """Where some words stand in a text: as whole words, or else within others."""
+    within = [found.start() for found in re.finditer(re.escape(words), text)]
+    return [start for start in within if _is_whole(text, start, start + len(words))] or within
 
 
 def _is_whole(text: str, start: int, stop: int) -> bool:
@@ -135,11 +139,16 @@ def _on_stretch(words: str, which: int, count: int, held: str) -> Iterator[str]:
 
 def meant_words(text: str, words: str) -> str:
     """The end of a message about words that do not stand in a text: as many words of it that are nearly these, if there are
-    some.
+    some, or how often “words (3)” stand there.
 
     >>> meant_words("The mayor is Pellworth.", "Pelworth"), meant_words("The mayor is Pellworth.", "Oslo")
     ("; did you mean 'Pellworth'?", '')
+    >>> meant_words("The mayor is Pellworth.", "mayor (3)")
+    "; 'mayor' stands there once"
     """
+    numbered = NUMBERED.fullmatch(words)
+    if numbered and numbered[1].strip() and (count := len(_starts(text, numbered[1]))):
+        return f"; {numbered[1]!r} stands there {'once' if count == 1 else f'{count} times'}"
     units, count = word_spans(text), max(1, len(word_spans(words)))
     runs = [text[first[0] : last[1]] for first, last in zip(units, units[count - 1 :], strict=False)]
     lower = {run.lower(): run for run in reversed(runs)}

@@ -343,8 +343,8 @@ class Explanation(Result):
         Of an answer also for any words of it whose tokens have credit: log-probabilities add up, and so does credit. Seconds
         are those for all outputs together.
         """
-        if self.said is not None and self.said.text.strip() == str(output).strip() and WHOLE in self.outputs:
-            output = WHOLE
+        if output not in self.outputs and self.said is not None and self.said.text.strip() == str(output).strip():
+            output = WHOLE if WHOLE in self.outputs else output
         stretch = _stretch(self.said, output) if output not in self.outputs else None
         words = None if stretch is None else self._credit_words(output, stretch.tokens)
         if words is None:

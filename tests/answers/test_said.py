@@ -59,5 +59,7 @@ def test_credit_of_words_is_that_of_their_tokens_and_unknown_words_are_answered_
     np.testing.assert_allclose(by_words.of("a baker")["shapley"].credit, by_tokens.of("a baker")["shapley"].credit)
     with refused("unknown", "output"):
         by_words.of("bakker")
+    with refused("unknown", "output"):
+        by_words.of("baker (2)")
     with refused("unknown", "target"):
         accredit.explain(context=FACTS, query="What does Anna do ?", target="bakker")

@@ -20,6 +20,7 @@ from accredit.explanation.citations import Citations, _Passes, cite
 from accredit.explanation.loading import answering_model
 from accredit.models import builtin
 from accredit.models.builtin.facts import facts
+from accredit.views.terminal.citations_text import promise
 from tests.wording import refused, says
 
 WEIGHTS = np.array([[0.0, 1.0, 0.0], [2.0, -3.0, 1.0], [-1.0, 0.0, 1.0], [-2.0, 0.0, 1.5], [0.0, 0.0, 0.0]])
@@ -180,6 +181,14 @@ def test_a_rate_is_stated_only_for_the_model_that_was_calibrated():
     given, written = (str(cite(**ANSWERED, answer=answer, calibration=own)) for answer in ("Anna lives in Rome .", None))
     assert rate in given and rate in written
     assert says(written, "misread counts as supported") and not says(given, "misread")
+
+
+def test_an_origin_whose_rate_was_not_kept_is_named():
+    counts = {"supported": [1, 20], "from memory": [0, 5], "unsupported": [4, 15]}
+    measured = {"error": 0.1, "sentences": 40, "wrong": 5, "untold": 3, "by origin": counts}
+    own = replace(SURE, fingerprint=answering_model(None, None).fingerprint, facts={"measured": measured})
+    told = promise(cite(**ANSWERED, answer="Anna lives in Rome .", calibration=own))
+    assert says(told, "unsupported 4 of 15") and "1 of 20" not in told
 
 
 def test_no_passage_is_a_candidate_twice(monkeypatch):

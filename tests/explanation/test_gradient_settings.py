@@ -64,7 +64,7 @@ def test_what_a_refusal_asks_for_can_be_given():
 def test_a_refusal_in_half_precision_names_the_precision():
     model = text_model("gpt2", dtype=torch.bfloat16)
     for method in ("ig", "sig"):
-        with refused("unsupported", has="with dtype float32"):
+        with refused("not-converged", has="with dtype float32"):
             explain("It is good.", model, methods=method, tolerance=1e-9, most_steps=4)
 
 

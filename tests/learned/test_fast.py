@@ -241,7 +241,7 @@ def test_texts_of_any_length_join_explain_as_a_method(tmp_path):
     assert abs(found.unshared) < 1e-6 and found.exact is found.certificate["computed"]
     every = explain("not good film", bert, methods=name, target="all")
     assert_allclose(every.of(found.provenance["target"])[name].credit, found.credit, atol=1e-6)
-    with refused("unsupported"):
+    with refused("conflict"):
         explain("not good film", bert, methods=name, payoff="probability")
     with pytest.raises(InvalidInput, match="fitted for model"):
         explain("not good film", text_model("distilbert"), methods=name)

@@ -86,7 +86,7 @@ def test_values_add_up_and_what_does_not_apply_says_why(family):
 def test_a_model_that_reads_no_embeddings_refuses_what_needs_them(family):
     with pytest.raises(InvalidInput, match=r"word embeddings.*NotImplementedError"):
         explain(TEXT, other_model(family), methods="integrated-gradients")
-    with refused("unsupported", has="removals 'pad' and"):
+    with refused("failed", has="removals 'pad' and"):
         explain(TEXT, other_model(family), methods="leave-one-out", removal="zero")
 
 

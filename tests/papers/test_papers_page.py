@@ -46,9 +46,9 @@ def test_every_function_has_an_example(name):
     pytest.importorskip("ortools")
     meant = found(name)
     assert callable(meant), f"{name} is not a function or a class"
-    assert meant.__module__.startswith("accredit.") and DocTestParser().get_examples(meant.__doc__ or ""), (
-        f"{name} has no example"
-    )
+    assert meant.__module__.startswith(("accredit.", "accredit_papers.")) and DocTestParser().get_examples(
+        meant.__doc__ or ""
+    ), f"{name} has no example"
 
 
 @pytest.mark.parametrize("words", TYPED, ids=" ".join)

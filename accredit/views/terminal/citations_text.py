@@ -106,6 +106,9 @@ def promise(found: Citations) -> str:
     if isinstance(measured, dict) and measured.get("error") == found.error:
         told += f" Of {measured['sentences']} other planted sentences {measured['wrong']} got a wrong verdict, "
         told += f"{measured['untold']} got none."
+        for origin, (wrong, count) in measured.get("by origin", {}).items():
+            if wrong > found.error * count:
+                told += f" Of those {origin} {wrong} of {count} were judged wrong: more than {percent(found.error, 0)}."
     return told
 
 
