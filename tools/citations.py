@@ -3,9 +3,9 @@
     python -m tools.citations [--minutes 14] [--only-report] [--only-tests]
 
 A real language model (`tools.language_model`) reads planted prompts to calibrate on: of nine kinds from four books, of eleven
-kinds by another generator (`tools.fresh_facts`), and of "parish" by a third (`tools.unseen_facts`); and those of "survey", to
-be tested on. Each keeps one JSON line, and a run that is stopped, or out of time, goes on where it was. From the lines come
-accredit/answers/calibration.json and docs/reports/citations.md.
+kinds by another generator (`tools.fresh_facts`), and of "parish" by a third (`tools.unseen_facts`); and those of "harbour", to
+be tested on ("survey" was the test before the rule was last changed). Each keeps one JSON line, and a run that is stopped, or
+out of time, goes on where it was. From the lines come accredit/answers/calibration.json and docs/reports/citations.md.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import argparse
 import json
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
 from pathlib import Path
@@ -36,8 +36,10 @@ from tools.unseen_facts import ORIGINS, origin_of_generated, unseen_prompts
 ROOT = Path(__file__).parents[1]
 LINES = ROOT / "benchmarks" / "results" / "citations.jsonl"
 TESTS = ROOT / "benchmarks" / "results" / "citations_tests.jsonl"
-BLIND = ROOT / "benchmarks" / "results" / "citations_blind.json"  # the verdicts on "survey" before any of them was seen
+BLIND = ROOT / "benchmarks" / "results" / "citations_blind.json"  # the verdicts on EARLIER when it was first read
 REPORT = ROOT / "docs" / "reports" / "citations.md"
+LAST: unseen_facts.Book = "harbour"  # to be tested on; whoever changes the rule makes it EARLIER, and writes another
+EARLIER: unseen_facts.Book = "survey"  # the test before the rule was last changed
 ROUNDS = 8  # of fresh prompts
 FRESH = 74  # of them that are read
 UNSEEN: dict[unseen_facts.Book, int] = {"parish": 6, "harbour": 5, "survey": 6}  # rounds
@@ -223,8 +225,8 @@ def interval(count: int, total: int) -> str:
     return f"{count} of {total} ({low:.0%} to {high:.0%})"
 
 
-def report(seen: list[Told], tests: list[Told], told: Calibration) -> str:
-    """The report, from the prompts of both kinds and the calibration."""
+def report(seen: list[Told], told: Calibration) -> str:
+    """The report, from the prompts to calibrate on, those to be tested on and the calibration."""
     sets = "; ".join(f"{origin}: {' + '.join(str(len(each)) for each in some)}" for origin, some in told.scores.items())
     books = held_out(seen)
     text = [
@@ -244,7 +246,7 @@ def report(seen: list[Told], tests: list[Told], told: Calibration) -> str:
         f"| all | {row([each for some in books.values() for each in some])} |",
         "",
     ]
-    return "\n".join([*text, *on_unseen(tests, told), ""]) if tests else "\n".join(text)
+    return "\n".join([*text, *on_last(tested(LAST), told), "", *on_earlier(tested(EARLIER), told), ""])
 
 
 def row(found: list[Judged]) -> str:
@@ -265,30 +267,37 @@ def held_out(seen: list[Told]) -> dict[str, list[Judged]]:
     }
 
 
-def on_unseen(tests: list[Told], told: Calibration) -> list[str]:
+def measured(found: list[Judged]) -> dict[str, Any]:
+    """What users are told of the verdicts on the book that the rule was not made with."""
+    by = {str(origin): [each for each in found if each.truth is origin] for origin in Origin.known()}
+    tally = Counter(each.outcome for each in found)
+    return {
+        "error": ERROR,
+        "sentences": len(found),
+        "wrong": tally["wrong"],
+        "untold": tally["untold"],
+        "by origin": {name: [sum(each.outcome == "wrong" for each in some), len(some)] for name, some in by.items()},
+    }
+
+
+def on_last(tests: list[Told], told: Calibration) -> list[str]:
     """The part of the report about prompts that nothing was tuned on."""
     found = judge(told, tests, ERROR)
     cpu, passes = (float(np.mean([each(x.line) for x in found])) for each in (lambda x: x["cpu"], lambda x: len(x["costs"])))
     text = [
-        "## A book of hard kinds\n",
-        f"{len(tests)} sentences of “survey” (`tools/unseen_facts.py`: topics, names and wordings of its own; refusals, "
-        "negated statements, changed digits, exchanged names, lists, second sentences, passages that disagree; a quarter in "
-        "German; answers that the model wrote itself). Left out is what the model does not know by heart, what it wrote "
-        "without a planted value, and what it copied about somebody else. "
+        "## A book that the rule was not made with\n",
+        f"{len(tests)} sentences of “{LAST}” (`tools/unseen_facts.py`: topics, names and wordings of its own; refusals, "
+        "negated statements, changed digits and units, exchanged names, lists, second sentences, passages that "
+        "disagree; a quarter in German; answers that the model wrote itself). It was written, and its key checked, "
+        "before anything of it was read; the rule was fixed by then, and was not changed for it. Left out is what the "
+        "model does not know by heart, what it wrote without a planted value, and what it copied about somebody else. "
         f"{passes:.1f} forward passes and one backward pass per sentence, {cpu:.1f} CPU-seconds on one thread.\n",
-        "The first row is the one that counts: nothing was tuned on the book, and the rule was fixed before any verdict was "
-        "seen. It was wrong of exchanged names, of a passage about somebody else that a unit held together with one about whom "
-        "was asked, of a denial that the model guessed, and of a copied answer that the key did not know. These kinds are "
-        "barred since, or left out; the other rows are by that rule, and no test of it.\n",
         "Of the sentences of each origin, with 95 % intervals; allowed is the share on the left.\n",
-        f"| allowed | right | cannot tell | {' | '.join(f'wrong: {origin}' for origin in Origin.known())} |",
-        "|---:|" + "---:|" * 5,
-        f"| {ERROR:.0%}, unseen | {json.loads(BLIND.read_text(encoding='utf-8'))['row']} |",
-        *(f"| {error:.0%} | {row(judge(told, tests, error))} |" for error in ERRORS),
-    ]
-    text += [
+        *table(tests, told),
         "",
-        f"Of the verdicts that are printed, at {ERROR:.0%} allowed, by the rule of today:\n",
+        *(kept(found, origin) for origin in Origin.known()),
+        "",
+        f"Of the verdicts that are printed, at {ERROR:.0%} allowed:\n",
         "| verdict | right | of this origin, found |",
         "|---|---:|---:|",
     ]
@@ -311,7 +320,29 @@ def on_unseen(tests: list[Told], told: Calibration) -> list[str]:
         shown = ", ".join(f"{count} {what}" for what, count in places.most_common()) or "—"
         meant = "by its value" if truth is Origin.UNTOLD else truth
         text.append(f"| {kind} | {meant} | {tally['right']} | {tally['wrong']} | {tally['untold']} | {shown} |")
-    return [*text, "", *(kept(found, origin) for origin in Origin.known()), "", candidates(found)]
+    return [*text, "", candidates(found)]
+
+
+def on_earlier(tests: list[Told], told: Calibration) -> list[str]:
+    """The part of the report about the book that was the test before the rule was last changed."""
+    return [
+        "## The book that the rule was last changed for\n",
+        f"{len(tests)} sentences of “{EARLIER}”, of the same kinds. Nothing was tuned on it before the first row was seen. The "
+        "rule was then wrong of exchanged names, of a passage about somebody else that a unit held together with one about "
+        "whom was asked, of a denial that the model guessed, and of a copied answer that the key did not know. These kinds are "
+        "barred since, or left out; the other rows are by that rule, and no test of it.\n",
+        *table(tests, told, [f"| {ERROR:.0%}, when first read | {json.loads(BLIND.read_text(encoding='utf-8'))['row']} |"]),
+    ]
+
+
+def table(tests: list[Told], told: Calibration, before: Sequence[str] = ()) -> list[str]:
+    """What is said of a book at several error rates, after rows that were kept."""
+    return [
+        f"| allowed | right | cannot tell | {' | '.join(f'wrong: {origin}' for origin in Origin.known())} |",
+        "|---:|" + "---:|" * 5,
+        *before,
+        *(f"| {error:.0%} | {row(judge(told, tests, error))} |" for error in ERRORS),
+    ]
 
 
 def candidates(found: list[Judged]) -> str:
@@ -350,15 +381,14 @@ def main() -> None:
     options = parser.parse_args()
     until = time.monotonic() + 60 * options.minutes
     if not options.only_report:
-        some = [(unseen("harbour"), TESTS), (planted(PROMPTS), LINES)]
+        some = [(unseen(LAST), TESTS), (planted(PROMPTS), LINES)]
         for prompts, file in some[: 1 if options.only_tests else None]:
             measure(list(prompts), file, need_model(), (until - time.monotonic()) / 60)
-    seen, tests = told_apart(read(LINES), planted(PROMPTS)), tested("survey")
+    seen = told_apart(read(LINES), planted(PROMPTS))
     told = calibration(seen)
-    if BLIND.is_file():
-        told = replace(told, facts={**told.facts, "measured": json.loads(BLIND.read_text(encoding="utf-8"))["measured"]})
+    told = replace(told, facts={**told.facts, "measured": measured(judge(told, tested(LAST), ERROR))})
     CALIBRATED.write_text(told.to_json() + "\n", encoding="utf-8")
-    REPORT.write_text(report(seen, tests, told), encoding="utf-8")
+    REPORT.write_text(report(seen, told), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 import json
 import re
 import sys
+from collections import Counter
 
 import numpy as np
 from scipy.stats import binom
@@ -35,6 +36,13 @@ def test_the_report_of_citations_is_what_the_kept_lines_say():
     assert json.loads(told.to_json())["facts"]["measured"] == citations.measured(last)
     written = citations.REPORT.read_text(encoding="utf-8")
     assert written == citations.report(seen, told), "write it again: python -m tools.citations --only-report"
+    count = Counter(each.outcome for each in last)
+    said = f"{count['right']} were right, {count['wrong']} wrong, and {count['untold']} *cannot tell*"
+    readme, answers = (
+        " ".join((citations.ROOT / page).read_text(encoding="utf-8").split()) for page in ("README.md", "docs/answers.md")
+    )
+    assert f"Of {len(last)} sentences" in readme and said in readme
+    assert all(f"{wrong} of {some}" in answers for wrong, some in citations.measured(last)["by origin"].values())
 
 
 def test_the_table_of_methods_for_answers_is_what_the_kept_lines_say():
