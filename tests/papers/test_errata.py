@@ -350,9 +350,11 @@ def test_digits_are_not_placed_randomly():
 
 
 def test_every_line_names_what_shows_it():
-    """The last column of the page holds tests that exist, if not this file, which the page names before its first row."""
-    head, *rows = PAGE.read_text(encoding="utf-8").split("\n| ")
-    assert len(rows) == 37 and "`tests/papers/test_errata.py`" in head
+    """The last column of the page holds a test that exists."""
+    rows = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("| ") and "---" not in line][1:]
+    assert len(rows) == 36
     for row in rows:
-        files = re.findall(r"`(tests/[\w/]+\.py)", row.rsplit("|", 2)[1])
-        assert all((PAGE.parents[1] / file).exists() for file in files), row
+        shown = row.rsplit("|", 2)[1]
+        files = re.findall(r"`(tests/[\w/]+\.py)", shown)
+        assert all((PAGE.parents[1] / file).exists() for file in files)
+        assert files, row
