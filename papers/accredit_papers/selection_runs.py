@@ -17,9 +17,8 @@ from accredit.learned.masks import top
 from accredit_papers.selection_data import OTHER_READINGS, SelectionTask, kind, task
 
 if TYPE_CHECKING:
-    from torch import nn
-
     from accredit.learned.evalx import EvalX
+    from accredit.learned.networks import ConvolutionOfPixels, ConvolutionOfWords
     from accredit.learned.trainer import TrainedExplainer
 
 PAPER_METHODS = (
@@ -126,7 +125,7 @@ class Bench:
     """A data set with its trained black box and its judge."""
 
     task: SelectionTask
-    network: nn.Module
+    network: ConvolutionOfWords | ConvolutionOfPixels
     black_box: BlackBox
     judge: EvalX
     choice: IntArray  # the black box's class of every test row
@@ -178,10 +177,11 @@ def _measure(world: Bench, run: SelectionRun, method: str) -> SelectionOutcome:
 def build(run: SelectionRun) -> Bench:
     """Train the black box on true labels and EVAL-X on its answers; both stop early on rows of the training split."""
     from accredit.learned.evalx import EvalX, train_masked
-    from accredit.learned.networks import as_black_box, network_for
+    from accredit.learned.networks import ConvolutionOfPixels, ConvolutionOfWords, as_black_box, network_for
 
     began, given, sizes = time.process_time(), read(run), run.sizes
     network = network_for(given.inputs, 2, kind="convolution", width=sizes.width, seed=run.seed)
+    assert isinstance(network, ConvolutionOfWords | ConvolutionOfPixels)
     train_masked(
         network,
         given.x,
@@ -256,8 +256,7 @@ def _slopes(world: Bench, run: SelectionRun) -> FloatArray:
 
 
 def _cxplain(world: Bench, run: SelectionRun) -> Explained:
-    from accredit.learned.cxplain import CXPlain, removal_losses, shares
-    from accredit.learned.networks import ConvolutionOfWords
+    from accredit.learned.cxplain import CXPlain, shares
     from accredit_papers.convolution_ablation import losses_without_each
 
     sizes, given = run.sizes, world.task
@@ -272,10 +271,7 @@ def _cxplain(world: Bench, run: SelectionRun) -> Explained:
     x, y = given.x[: sizes.cxplain_rows], given.y[: sizes.cxplain_rows]
     if dict(run.settings).get("labels") == "answers":
         y = world.black_box(x).argmax(axis=1)
-    if isinstance(world.network, ConvolutionOfWords):
-        grown = losses_without_each(world.network, x, y)
-    else:
-        grown = removal_losses(explainer.removed, x, world.black_box, y)
+    grown = losses_without_each(world.network, x, y)
     explainer.learn(x, shares(grown, explainer.removed.present(x)), seed=run.seed)
     return explainer.select(given.x_test), None, str(explainer.history["stopped_because"]), ""
 
