@@ -21,16 +21,19 @@ from accredit.checks.numbers import check_text, real_number, real_numbers, shown
 from accredit.checks.tables import number, read_sheet, warn_notes
 from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.core.game import as_name
-from accredit.errors import InvalidInput, NotConverged
-from accredit.flow.network import LayeredNetwork
+from accredit.errors import BrokenLibrary, InvalidInput, MissingExtra, NotConverged
+from accredit.flow.network import LayeredNetwork, from_units, in_units, integer_shift
 from accredit.flow.optima import RANGE_SECONDS, Optima, Ranges
 from accredit.flow.program import PROVEN, TIGHT, FlowProgram, incidence
 from accredit.flow.rules import Chosen, GraphRule, check_rule, choose
+from accredit.flow.solver import simple_max_flow, solve
 
 OFF_RULE = 1e-2  # residual of the rule itself, times the edges: at the finest ε rounding leaves a hundredth of it
 EPSILON = float(np.finfo(float).eps)
 MOST_EDGES = 2_000_000  # a solve then holds about 4 GB
 LARGEST = 1e150  # of capacities, bounds and costs: squares and sums of it are still numbers
+MANY_EDGES = 1000  # from here on the solver of whole numbers is worth its start
+FINE = 1e-12  # a unit of it, of the widest path, that is no more than rounding
 COLUMNS = ("from", "to", "capacity", "lower", "cost")
 
 
@@ -287,7 +290,9 @@ def graph_flow(
     joined, s, t = join_ends(graph, source, sink)
     narrow, unit = _in_units(joined, s, t)
     name = _merged_name(joined, s, t)
-    found, prices = _contract(narrow, s, t).optimum("a flow that respects the lower bounds", name, unit)
+    found, prices = (None if rule == "none" else _of_whole_numbers(narrow, s, t)) or _contract(narrow, s, t).optimum(
+        "a flow that respects the lower bounds", name, unit
+    )
     edges = found * unit + 0.0  # and never −0
     side, cut = _cut(joined, narrow, found, edges, s, t)
     program = _contract(joined, s, t)
@@ -492,6 +497,33 @@ def _contract(graph: Graph, s: int, t: int) -> FlowProgram:
     tail, head = (np.where(ends == t, s, ends) for ends in (graph.tail, graph.head))
     earns = (graph.head == t) * 1.0 - (graph.tail == t)
     return FlowProgram(tail, head, graph.lower, graph.capacity, -earns, np.zeros(len(graph.nodes)))
+
+
+def _of_whole_numbers(graph: Graph, s: int, t: int) -> tuple[FloatArray, FloatArray] | None:
+    """A maximum flow by whole numbers, which takes a thousandth of the time of the simplex method but ends in no corner, and the
+    prices of its cut; None where that solver is not there, or a unit of it is more than rounding."""
+    leaves, enters = (float(graph.capacity[ends == v].sum()) for ends, v in ((graph.tail, s), (graph.head, t)))
+    most = min(leaves, enters)
+    if len(graph.tail) < MANY_EDGES or graph.lower.any() or not most < np.inf:
+        return None
+    capacity = np.minimum(graph.capacity, 2 * most)
+    shift = integer_shift(float(capacity.sum()))
+    try:
+        solver = simple_max_flow()
+    except (MissingExtra, BrokenLibrary):
+        return None
+    if from_units(1, shift) > FINE:
+        return None
+    units = in_units(capacity, shift)
+    arcs = solver.add_arcs_with_capacity(graph.tail.astype(np.int32), graph.head.astype(np.int32), units)
+    solve(solver, s, t)
+    carried = solver.flows(arcs)
+    edges = np.where(carried == units, capacity, from_units(carried, shift))
+    prices = np.ones(len(graph.nodes))
+    prices[solver.get_source_side_min_cut()] = 0.0
+    prices[t] = 0.0
+    program = _contract(graph, s, t)
+    return (edges, prices) if program.is_proven(program.residuals(edges, prices), edges, 0.0) else None
 
 
 def _merged_name(graph: Graph, s: int, t: int) -> Callable[[int], str]:

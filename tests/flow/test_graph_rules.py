@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 
 from accredit.errors import InvalidInput, MissingExtra, NotConverged
+from accredit.flow import graph as graph_module
 from accredit.flow import LayeredNetwork, unique_flow
 from accredit.flow.graph import MOST_EDGES, Graph, graph_flow, layers_as_graph, least_cost
 from accredit.flow.interior import interior_point
@@ -46,6 +47,30 @@ def test_the_reference_finds_a_wrong_answer(monkeypatch):
     monkeypatch.setattr(ordinary_graphs, "least_cost", moved)
     said = " ".join(faults_of(k)[2])
     assert "none: says free" in said and "barrier: is" in said and "l2: f·f" in said
+
+
+def test_whole_numbers_and_the_simplex_method_leave_the_same_flows(monkeypatch):
+    """A flow of many edges begins with a solver of whole numbers: face, verdict and choice are those of a corner."""
+    pytest.importorskip("ortools")
+    rng = np.random.default_rng(4)
+    ends, widths = rng.integers(60, size=(2, 400)), rng.uniform(0, 3, 400)
+    streets = Graph.of([(int(a), int(b), u) for a, b, u in zip(*ends, widths, strict=True)] + [(0, 7, np.inf), (3, 59, 1e-9)])
+    corner = graph_flow(streets, 0, 59)
+    monkeypatch.setattr(graph_module, "MANY_EDGES", 0)
+    asked = list[bool]()
+    honest = graph_module._of_whole_numbers
+    monkeypatch.setattr(graph_module, "_of_whole_numbers", lambda *a: (found := honest(*a), asked.append(found is not None))[0])
+    assert graph_flow(streets, 0, 59).edges.tolist() == corner.edges.tolist() and asked == []  # a corner is a corner
+    for rule in ("barrier", "l2", "l1"):
+        quick = graph_flow(streets, 0, 59, rule=rule)
+        monkeypatch.setattr(graph_module, "MANY_EDGES", 10**9)
+        slow = graph_flow(streets, 0, 59, rule=rule)
+        monkeypatch.setattr(graph_module, "MANY_EDGES", 0)
+        assert quick.value == pytest.approx(slow.value, abs=1e-9) and quick.source_side == slow.source_side
+        assert_allclose(quick.edges, slow.edges, atol=1e-6)
+        assert (quick.free == slow.free).all() and (quick.held == slow.held).all()
+        assert quick.leeway == pytest.approx(slow.leeway, abs=1e-12)
+    assert asked == [True, False] * 3
 
 
 @pytest.mark.parametrize("rule", ["barrier", "l2"])
