@@ -500,7 +500,7 @@ def _contract(graph: Graph, s: int, t: int) -> FlowProgram:
 
 
 def _of_whole_numbers(graph: Graph, s: int, t: int) -> tuple[FloatArray, FloatArray] | None:
-    """A maximum flow by whole numbers, which takes a thousandth of the time of the simplex method but ends in no corner, and the
+    """A maximum flow by whole numbers, in a thousandth of the time of the simplex method but in no corner of all flows, and the
     prices of its cut; None where that solver is not there, or a unit of it is more than rounding."""
     leaves, enters = (float(graph.capacity[ends == v].sum()) for ends, v in ((graph.tail, s), (graph.head, t)))
     most = min(leaves, enters)

@@ -8,8 +8,8 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 
 from accredit.errors import InvalidInput, MissingExtra, NotConverged
-from accredit.flow import graph as graph_module
 from accredit.flow import LayeredNetwork, unique_flow
+from accredit.flow import graph as graph_module
 from accredit.flow.graph import MOST_EDGES, Graph, graph_flow, layers_as_graph, least_cost
 from accredit.flow.interior import interior_point
 from accredit.flow.optima import bridges
