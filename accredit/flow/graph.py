@@ -7,7 +7,10 @@ to it.
 
 from __future__ import annotations
 
+import gzip
+import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -17,6 +20,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from accredit.checks.arguments import check_arguments
+from accredit.checks.files import check_is_file
 from accredit.checks.numbers import check_text, real_number, real_numbers, shown
 from accredit.checks.tables import number, read_sheet, warn_notes
 from accredit.core import BoolArray, FloatArray, IntArray
@@ -79,7 +83,7 @@ class Graph:
                 code="type",
             )
         for name in nodes:
-            check_text(name, "a node of edges")
+            check_text(name, "a node of edges", empty=False)
         where = {name: at for at, name in enumerate(nodes)}
         capacity, lower, cost = real_numbers([row[2:] for row in rows], "what edges carry and cost").T.copy()
         ends = np.array([[where[row[0]], where[row[1]]] for row in rows], dtype=np.int64)
@@ -90,6 +94,8 @@ class Graph:
     @classmethod
     def read(cls, path: str | Path) -> Graph:
         """A graph from a .csv, .tsv or .jsonl file with the columns from, to, capacity, and where wanted lower and cost."""
+        check_is_file(path)
+        _check_lines(path)
         sheet = read_sheet(path)
         sheet = warn_notes(sheet.with_plain_numbers(words=[n for n in sheet.names if n.strip().lower() in COLUMNS[:2]]))
         header = [name.strip().lower() for name in sheet.names]
@@ -101,7 +107,7 @@ class Graph:
         rows = []
         for line, cells in zip(sheet.lines, sheet.rows, strict=True):
             row = dict(zip(header, (cell.strip() for cell in cells), strict=True))
-            numbers = (number(row.get(name, "0"), f"{name} on line {line} of {sheet.file!r}") for name in COLUMNS[2:])
+            numbers = (number(row.get(name, "0").replace("∞", "inf"), f"{name} on line {line} of {sheet.file!r}") for name in COLUMNS[2:])
             rows.append((row["from"], row["to"], *numbers))
         return cls.of(rows)
 
@@ -168,6 +174,15 @@ def _check_size(edges: int) -> None:
             argument="edges",
             code="too-many",
         )
+
+
+def _check_lines(path: str | Path) -> None:
+    """Refuse a file of too many lines before one of them is read as an edge; a damaged one is left to its reader."""
+    lines = 0
+    with suppress(OSError, EOFError, zlib.error), (gzip.open if str(path).endswith(".gz") else open)(path, "rb") as file:
+        while lines <= MOST_EDGES + 1 and (part := file.read(1 << 20)):
+            lines += part.count(b"\n")
+    _check_size(lines - 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -554,7 +569,7 @@ def _cut(graph: Graph, narrow: Graph, found: FloatArray, edges: FloatArray, s: i
     net = np.bincount(graph.head, weights=edges, minlength=n) - np.bincount(graph.tail, weights=edges, minlength=n)
     net[[s, t]] = 0.0
     off = abs(out - back - value) + float(np.abs(net).sum())  # what is lost on the way counts too
-    if side[t] or off > PROVEN * (out + abs(back)) + len(edges) * EPSILON * asked:
+    if side[t] or off > PROVEN * (abs(out) + abs(back)) + len(edges) * EPSILON * asked:
         raise NotConverged(
             f"a flow of {value:g} was found and no cut that proves it, but {out - back:g}: capacities are too far apart"
         )

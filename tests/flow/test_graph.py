@@ -1,5 +1,6 @@
 """Flows in ordinary graphs, by certificate: cuts, prices, and what several commodities cannot do."""
 
+import gzip
 from fractions import Fraction
 
 import numpy as np
@@ -7,10 +8,12 @@ import pytest
 from numpy.testing import assert_allclose
 
 from accredit.errors import InvalidInput, NotConverged
+from accredit.flow import graph as graph_module
 from accredit.flow.commodities import multi_commodity
 from accredit.flow.graph import Graph, graph_flow, least_cost
 from accredit.flow.maximum import maximum_flow
 from accredit.flow.network import LayeredNetwork, flow_matrix
+from tests.wording import refused
 
 
 def random_graph(rng, nodes=8, edges=24, cost=False):
@@ -117,9 +120,22 @@ def test_graphs_are_read_from_tables(tmp_path):
     graph = Graph.read(tmp_path / "pipes.csv")
     assert graph_flow(graph, "s", "t").value == pytest.approx(3)
     assert_allclose(graph.cost, [1, 0, 0])
+    (tmp_path / "printed.csv").write_text("from,to,capacity\ns,a,∞\na,t,2\n")
+    assert Graph.read(tmp_path / "printed.csv").capacity.tolist() == [np.inf, 2]
     (tmp_path / "wrong.csv").write_text("from,to,width\ns,a,3\n")
     with pytest.raises(InvalidInput, match="from,to,capacity"):
         Graph.read(tmp_path / "wrong.csv")
+
+
+@pytest.mark.parametrize("name", ["roads.csv", "roads.csv.gz"])
+def test_a_file_of_too_many_edges_is_refused_before_it_is_read(tmp_path, monkeypatch, name):
+    text = "from,to,capacity\n" + "a,b,1\n" * 9
+    (tmp_path / name).write_bytes(gzip.compress(text.encode()) if name.endswith("gz") else text.encode())
+    assert len(Graph.read(tmp_path / name).tail) == 9
+    monkeypatch.setattr(graph_module, "MOST_EDGES", 8)
+    monkeypatch.setattr(graph_module, "read_sheet", lambda path: pytest.fail("it was read"))
+    with refused("too-many", "edges"):
+        Graph.read(tmp_path / name)
 
 
 @pytest.mark.parametrize(
@@ -131,6 +147,7 @@ def test_graphs_are_read_from_tables(tmp_path):
         (lambda: Graph.of([("a", "b", 1, 2)]), "lower ≤ capacity"),
         (lambda: Graph.of([("a", "b", float("nan"))]), "nan"),
         (lambda: Graph.of([("a", 1.5, 1)]), "whole number"),
+        (lambda: Graph.of([("a", "", 1)]), "not empty"),
         (lambda: graph_flow(Graph.of([("a", "b", 1)]), "a", "a"), "two nodes"),
         (lambda: graph_flow(Graph.of([("a", "b", 1)]), "a", "c"), "unknown node 'c'"),
         (lambda: multi_commodity(Graph.of([("a", "b", 1)]), []), "empty"),
@@ -217,6 +234,11 @@ def test_lower_bounds_may_ask_for_more_to_return_than_can_leave():
     assert back.value == pytest.approx(-2) and back.cut == pytest.approx(-2)
     no_path = graph_flow(Graph.of([("a", "s", 3.7, 2), ("t", "s", 2.4), ("s", "a", 3.0)]), "s", "t")
     assert (no_path.value, no_path.gap) == (0.0, 0.0) and "t" not in no_path.source_side
+
+
+def test_a_flow_that_must_go_back_has_a_cut_below_zero():
+    back = graph_flow(Graph.of([("s", "t", -1, -3)]), "s", "t")
+    assert (back.value, back.cut, back.edges.tolist()) == (-1.0, -1.0, [-1.0])
 
 
 def test_bounds_loops_and_parallel_edges_at_random():
