@@ -107,7 +107,8 @@ class Graph:
         rows = []
         for line, cells in zip(sheet.lines, sheet.rows, strict=True):
             row = dict(zip(header, (cell.strip() for cell in cells), strict=True))
-            numbers = (number(row.get(name, "0").replace("∞", "inf"), f"{name} on line {line} of {sheet.file!r}") for name in COLUMNS[2:])
+            at = f"on line {line} of {sheet.file!r}"
+            numbers = (number(row.get(name, "0").replace("∞", "inf"), f"{name} {at}") for name in COLUMNS[2:])
             rows.append((row["from"], row["to"], *numbers))
         return cls.of(rows)
 
