@@ -146,7 +146,7 @@ def judge_network(name: str, judges: int = 100, seeds: int = 2, models: int = 3)
         for model in trained:
             each.append(peer([model], train, tests))
             spent += peer.seconds / models
-        note(label, each, peer(trained, train, tests), spent)
+        note(label, each, peer(trained, train, tests) if peer.several else np.mean(each, axis=0), spent)
     return results
 
 
