@@ -331,9 +331,9 @@ def network_influence(
     labels, (N·K)²) or "cg" (conjugate gradients, preconditioned by EK-FAC), all with the same answer; or "ekfac" in its place.
     "auto" takes the cheapest of the three that fits in memory, and EK-FAC where that would take minutes; the certificate names
     it and says why. `damping` needs no search: None takes twice the mean of the eigenvalues that can be above 0 (whole), or a
-    tenth of each layer's mean (EK-FAC). EK-FAC costs three passes over the training rows and rows × queries × parameters products. The certificate
-    reports ‖∇J‖ beside the norm of a typical row's gradient: influence assumes that θ is a minimum; `stationary` is false
-    where it is not nearly one.
+    tenth of each layer's mean (EK-FAC). EK-FAC costs three passes over the training rows and rows × queries × parameters
+    products. The certificate reports ‖∇J‖ beside the norm of a typical row's gradient: influence assumes that θ is a minimum;
+    `stationary` is false where it is not nearly one.
 
     >>> import torch
     >>> from accredit.influence.network import network
