@@ -50,10 +50,19 @@ def tracin(
     count, asked = check_rows(train, "train"), check_rows(queries, "queries")
     net.check_memory(asked)
     before = {name: value.detach().clone() for name, value in net.model.state_dict().items()}
-    matrix, used, losses = np.zeros((count, asked)), 0, list[float]()
+    matrix, losses = np.zeros((count, asked)), list[float]()
+    used = live = 0
     try:
         for used, state in enumerate(checkpoints, start=1):
-            _load(net, state, used)
+            live += _shares_memory(net, state)
+            if live > 1:
+                raise InvalidInput(
+                    f"checkpoint {used} is the second that holds the model's own tensors, so that both are its last weights: "
+                    "state_dict() does not copy. Keep copies while training: copy.deepcopy(model.state_dict())",
+                    argument="checkpoints",
+                    code="duplicate",
+                )
+            _load(net, before if _shares_memory(net, state) else state, used)
             rate = 1.0 if rates is None else _rate(rates, used)
             asked_for = _flat(net, queries)
             losses.append(0.0)
@@ -84,6 +93,11 @@ def tracin(
     players = tuple(names) if names is not None else tuple(f"row {i}" for i in range(count))
     labels = tuple(targets) if targets is not None else tuple(f"query {i}" for i in range(asked))
     return Influences(players, labels, matrix, Procedure("TracIn", settings={"checkpoints": used}), facts)
+
+
+def _shares_memory(net: Network, state: Mapping[str, torch.Tensor]) -> bool:
+    """Whether a checkpoint is no copy: what is loaded into the model is then written into it, too."""
+    return any(name in state and state[name].data_ptr() == value.data_ptr() for name, value in net.model.state_dict().items())
 
 
 def _load(net: Network, state: Mapping[str, torch.Tensor], number: int) -> None:

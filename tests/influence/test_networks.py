@@ -180,6 +180,8 @@ def test_checkpoints_of_another_run_are_refused() -> None:
     found = tracin(net, [other.state_dict(), model.state_dict()], data, data).certificate  # early ones may know nothing
     before, after = found["mean losses"]  # type: ignore[misc]
     assert before > found["mean loss of a constant"] > after
+    with refused("duplicate", "checkpoints"):  # as a loop keeps them that does not copy
+        tracin(net, [model.state_dict(), model.state_dict()], data, data)
 
 
 def test_a_store_whose_sides_are_whole_is_the_block_solution(tmp_path: Path) -> None:
