@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,7 @@ from accredit.valuation import (
     text_features,
 )
 from accredit.values.lasso import gram, lasso
-from benchmarks.networks import network_scale, stored_search, untuned_lds
+from benchmarks.networks import NETWORKS, judge_network, network_scale, stored_search
 from benchmarks.peers.environments import PINS, ready
 from benchmarks.peers.pipe import side
 from benchmarks.record import record
@@ -416,12 +417,11 @@ PARTS: dict[str, Callable[[], dict[str, Any]]] = {
     "retraining": retraining,
     "mislabels": mislabels,
     "lds": lds,
-    "untuned": untuned_lds,
     "network": network_scale,
     "search": stored_search,
     "neighbours": neighbours_at_scale,
     "datamodels": datamodels_at_scale,
-}
+} | {f"network {name}": partial(judge_network, name) for name in NETWORKS}
 
 
 def main() -> None:

@@ -42,9 +42,10 @@ class Factor:
     def of(cls, net: Network, train: Batch, seed: int, draws: int) -> Factor:
         return cls(list(net.fisher(train, seed, draws)), check_rows(train))
 
-    def trace(self) -> float:
-        """Of G: the sum of its eigenvalues."""
-        return sum(float(_squared_norms(s).sum()) for batch in self.batches for s in batch.values()) / self.rows
+    def mean_eigenvalue(self, parameters: int) -> float:
+        """Of G, over those that can be above 0: P, or N·K where there are more parameters than rows and labels."""
+        trace = sum(float(_squared_norms(s).sum()) for batch in self.batches for s in batch.values()) / self.rows
+        return trace / min(parameters, sum(map(_row_labels, self.batches)))
 
     def apply(self, right: Coordinates) -> torch.Tensor:
         """F V: (N·K, queries) from (queries, parameters) for each layer."""

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 WHOLE_COST = 5e12  # multiplications that the whole matrix may take before EK-FAC alone is the default: some minutes
 USUAL_STEPS = 400  # of preconditioned conjugate gradients at the default damping, for the estimate of their cost
-JOINT_DAMPING = 2.0  # of its mean eigenvalue: chosen on two digit and two news networks, other draws of the benchmark's tasks
+JOINT_DAMPING = 2.0  # of its mean eigenvalue: chosen on digit, news and film networks, other draws of the benchmark's tasks
 LAYER_DAMPING = 0.1  # of a layer's mean eigenvalue: the usual factor, and the best of five on the same networks
 LABEL_DRAWS = 10  # of labels for every row, where they are too many to list
 
@@ -292,7 +292,7 @@ def fit(net: Network, train: Batch, curvature: str, damping: float | None, seed:
             code="too-many",
         )
     factor = Factor.of(net, train, seed, LABEL_DRAWS)
-    extra = JOINT_DAMPING * factor.trace() / net.parameters if damping is None else damping
+    extra = JOINT_DAMPING * factor.mean_eigenvalue(net.parameters) if damping is None else damping
     added = extra + net.weight_decay
     if not added > 0:
         raise InvalidInput(
@@ -330,10 +330,10 @@ def network_influence(
     `curvature` says how the whole Gauss–Newton matrix is solved with: "joint" (P² memory), "dual" (in the space of rows and
     labels, (N·K)²) or "cg" (conjugate gradients, preconditioned by EK-FAC), all with the same answer; or "ekfac" in its place.
     "auto" takes the cheapest of the three that fits in memory, and EK-FAC where that would take minutes; the certificate names
-    it and says why. `damping` needs no search: None takes twice the mean eigenvalue (whole), or a tenth of each layer's
-    (EK-FAC). EK-FAC costs three passes over the training rows and rows × queries × parameters products. The certificate
-    reports ‖∇J‖ beside the norm of a typical row's gradient: influence assumes that θ is a minimum; `stationary` is false
-    where it is not nearly one.
+    it and says why. `damping` needs no search: None takes twice the mean of the eigenvalues that can be above 0 (whole), or a
+    tenth of each layer's mean (EK-FAC). EK-FAC costs three passes over the training rows and rows × queries × parameters
+    products. The certificate reports ‖∇J‖ beside the norm of a typical row's gradient: influence assumes that θ is a minimum;
+    `stationary` is false where it is not nearly one.
 
     >>> import torch
     >>> from accredit.influence.network import network

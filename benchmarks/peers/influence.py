@@ -28,6 +28,7 @@ class NetworkPeer:
     package: str
     function: str
     settings: dict[str, Any] = field(default_factory=dict)
+    several: bool = False  # of several models it makes more than the mean of their scores
     seconds: float = 0.0  # CPU seconds of the last call, in the peer's process
 
     def __call__(self, models: Sequence[Any], train: Batch, tests: Batch) -> FloatArray:
@@ -51,7 +52,7 @@ def weights_of(models: Sequence[Any]) -> dict[str, Any]:
 
 PEERS = {
     "kronfluence EK-FAC": NetworkPeer("kronfluence", "kronfluence_ekfac"),
-    f"TRAK, {DIMENSIONS} dimensions": NetworkPeer("traker", "trak", {"dimensions": DIMENSIONS}),
+    f"TRAK, {DIMENSIONS} dimensions": NetworkPeer("traker", "trak", {"dimensions": DIMENSIONS}, several=True),
     "dattri EK-FAC": NetworkPeer("dattri", "dattri", {"kind": "ekfac", "damping": DAMPING}),
     "dattri CG": NetworkPeer("dattri", "dattri", {"kind": "cg", "damping": DAMPING}),
 }

@@ -166,6 +166,24 @@ def test_tracin_is_the_sum_of_gradient_products_and_puts_the_weights_back() -> N
     assert all((states[-1][k] == v).all() for k, v in model.state_dict().items())  # as it was before that call
 
 
+def test_checkpoints_of_another_run_are_refused() -> None:
+    torch.manual_seed(0)
+    x = torch.randn(60, 5)
+    data = {"x": x, "labels": (x[:, 0] > 0).long()}
+    model, other = torch.nn.Linear(5, 2), torch.nn.Linear(5, 2)
+    with torch.no_grad():
+        model.weight[:] = torch.tensor([[-2.0, 0, 0, 0, 0], [2.0, 0, 0, 0, 0]])
+        other.weight[:] = torch.tensor([[0, -2.0, 0, 0, 0], [0, 2.0, 0, 0, 0]])
+    net = network(model, loss="classification")
+    with refused("conflict", "checkpoints"):
+        tracin(net, [other.state_dict()], data, data)
+    found = tracin(net, [other.state_dict(), model.state_dict()], data, data).certificate  # early ones may know nothing
+    before, after = found["mean losses"]  # type: ignore[misc]
+    assert before > found["mean loss of a constant"] > after
+    with refused("duplicate", "checkpoints"):  # as a loop keeps them that does not copy
+        tracin(net, [model.state_dict(), model.state_dict()], data, data)
+
+
 def test_a_store_whose_sides_are_whole_is_the_block_solution(tmp_path: Path) -> None:
     """With k as large as every layer nothing is projected: the closed form with the Gauss–Newton matrix of every layer."""
     model, train, queries = _net(), _data(60), _data(4, seed=1)
