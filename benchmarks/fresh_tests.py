@@ -1,12 +1,12 @@
 """Intervals over test rows, tested on thousands of fresh ones: rows, groups and vendors valued by the doors of the command.
 
-    python -m benchmarks.fresh_tests [--seeds FIRST COUNT] [--sets NAME ...] [--parts FILE]
+    python -m benchmarks.fresh_tests [--seeds FIRST COUNT] [--sets NAME ...] [--tests COUNT] [--parts FILE]
 
 Each draw has 400 training rows (a tenth of the labels wrong) of five vendors, one of whom resells rows of another and one of
-whom labels carelessly, 150 test rows, and up to 3,000 others of the same population. `covered` is the share of intervals (95 %)
-that hold what the fresh rows say; they are a sample, too, so that a little less is to be expected. Of rows called harmful,
-purchases called the best and values that their interval puts above or below zero, it counts those that are not so on the fresh
-rows. Nothing was chosen on any of these draws. Ends with one JSON line.
+whom labels carelessly, 150 test rows or COUNT, and up to 3,000 others of the same population. `covered` is the share of
+intervals (95 %) that hold what the fresh rows say; they are a sample, too, so that a little less is to be expected. Of rows
+called harmful, purchases called the best and values that their interval puts above or below zero, it counts those that are not
+so on the fresh rows. Nothing was chosen on any of these draws. Ends with one JSON line.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import argparse
 import json
 import tempfile
 from collections import defaultdict
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -53,13 +54,13 @@ WRONG = 0.1  # of the labels of the others
 ASKED = {"rows": ("knn-shapley", "logistic"), "groups": ("knn-shapley", "logistic"), "retrained groups": ("shapley", "ridge")}
 
 
-def write_draw(name: str, seed: int, folder: Path) -> tuple[Path, Path, Path]:
+def write_draw(name: str, seed: int, tests: int, folder: Path) -> tuple[Path, Path, Path]:
     """Training rows with vendors, test rows and fresh rows of a data set, as tables."""
     import pandas
 
     rng = np.random.default_rng([seed, SETS.index(name)])
     x, y = rows_of(name)
-    order = rng.permutation(len(y))[: TRAIN + TESTS + FRESH]
+    order = rng.permutation(len(y))[: TRAIN + tests + FRESH]
     if x.shape[1] > COLUMNS:
         middle = x[order] - x[order].mean(axis=0)
         x = middle @ np.linalg.svd(middle, full_matrices=False)[2][:COLUMNS].T
@@ -70,8 +71,8 @@ def write_draw(name: str, seed: int, folder: Path) -> tuple[Path, Path, Path]:
     files = []
     for part, rows, labels in (
         ("train", place, given),
-        ("test", np.arange(TRAIN, TRAIN + TESTS), y[TRAIN : TRAIN + TESTS]),
-        ("fresh", np.arange(TRAIN + TESTS, len(order)), y[TRAIN + TESTS :]),
+        ("test", np.arange(TRAIN, TRAIN + tests), y[TRAIN : TRAIN + tests]),
+        ("fresh", np.arange(TRAIN + tests, len(order)), y[TRAIN + tests :]),
     ):
         frame = pandas.DataFrame(x[rows], columns=[f"c{i}" for i in range(x.shape[1])])
         frame["kind"] = [f"class {label}" for label in labels]
@@ -149,11 +150,11 @@ def all_payoffs(read: Table, asked: str) -> tuple[FloatArray, tuple[str, ...]]:
     return game.payoff(np.concatenate(list(all_coalitions(len(game.players))))), game.players
 
 
-def measure(name: str, seed: int) -> dict[str, dict[str, float]]:
+def measure(name: str, seed: int, tests: int) -> dict[str, dict[str, float]]:
     """One draw: rows, groups by neighbours, groups by retraining."""
     found = {}
     with tempfile.TemporaryDirectory() as folder:
-        train, test, fresh = write_draw(name, seed, Path(folder))
+        train, test, fresh = write_draw(name, seed, tests, Path(folder))
         for asked, (method, model) in ASKED.items():
             prices = None if asked == "rows" else PRICES
             players = "row" if asked == "rows" else "vendor"
@@ -176,20 +177,22 @@ def measure(name: str, seed: int) -> dict[str, dict[str, float]]:
 
 def summarise(parts: list[dict[str, Any]]) -> dict[str, Any]:
     """Sums over draws, as shares."""
-    results: dict[str, Any] = {"draws": len(parts)}
-    for asked in ASKED:
-        runs = [part["figures"][asked] for part in parts]
+    results: dict[str, Any] = {}
+    for asked, tests in product(ASKED, sorted({part["tests"] for part in parts})):
+        some = [part for part in parts if part["tests"] == tests]
+        runs = [part["figures"][asked] for part in some]
         total = {key: sum(run.get(key, 0.0) for run in runs) for key in sorted({key for run in runs for key in run})}
-        worst = min(parts, key=lambda part: part["figures"][asked]["covered"] / part["figures"][asked]["values"])
+        worst = min(some, key=lambda part: part["figures"][asked]["covered"] / part["figures"][asked]["values"])
         shares = {"covered": total["covered"] / total["values"]}
         shares["worst draw"] = worst["figures"][asked]["covered"] / worst["figures"][asked]["values"]
         shares["half width over spread"] = total.pop("half width over spread") / len(runs)
-        results[asked] = shares | {"counts": total}
+        figures: dict[str, Any] = {"draws": len(some)} | shares | {"counts": total}
+        results[f"{asked}, {tests} test rows"] = figures
         for name in SETS:
-            mine = [part["figures"][asked] for part in parts if part["name"] == name]
+            mine = [part["figures"][asked] for part in some if part["name"] == name]
             if mine:
-                results[asked][name] = sum(run["covered"] for run in mine) / sum(run["values"] for run in mine)
-        print(asked, json.dumps(results[asked]), flush=True)
+                figures[name] = sum(run["covered"] for run in mine) / sum(run["values"] for run in mine)
+        print(asked, tests, json.dumps(figures), flush=True)
     return results
 
 
@@ -198,15 +201,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", nargs=2, type=int, default=(0, 20), metavar=("FIRST", "COUNT"))
     parser.add_argument("--sets", nargs="+", choices=SETS, default=SETS, metavar="NAME")
+    parser.add_argument("--tests", type=int, default=TESTS, metavar="COUNT")
     parser.add_argument("--parts", type=Path, metavar="FILE")
     asked = parser.parse_args()
     parts = [json.loads(line) for line in asked.parts.read_text().splitlines()] if asked.parts and asked.parts.exists() else []
-    done = {(part["name"], part["seed"]) for part in parts}
+    done = {(part["name"], part["seed"], part["tests"]) for part in parts}
     for name in asked.sets:
         for seed in range(asked.seeds[0], sum(asked.seeds)):
-            if (name, seed) in done:
+            if (name, seed, asked.tests) in done:
                 continue
-            parts.append({"name": name, "seed": seed, "figures": measure(name, seed)})
+            parts.append({"name": name, "seed": seed, "tests": asked.tests, "figures": measure(name, seed, asked.tests)})
             print(json.dumps(parts[-1]), flush=True)
             if asked.parts:
                 with asked.parts.open("a", encoding="utf-8") as lines:
