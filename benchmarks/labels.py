@@ -110,7 +110,7 @@ def peers(drawn: Draw, seed: int, python: str) -> dict[str, dict[str, float]]:
     from sklearn.svm import SVC
 
     x, y = rotate(scale(drawn.x, "x")), drawn.given
-    folds = StratifiedKFold(min(FOLDS, int(np.bincount(y).min())), shuffle=True, random_state=seed)
+    folds = StratifiedKFold(min(FOLDS, int(np.unique(y, return_counts=True)[1].min())), shuffle=True, random_state=seed)
     models = {
         "logistic": LogisticRegression(C=0.1, max_iter=300),
         "SVC": CalibratedClassifierCV(SVC(), cv=3, ensemble=False),

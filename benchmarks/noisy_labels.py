@@ -35,13 +35,21 @@ UNSEEN = (
     "2,000 columns",
     "3 against 8",
     "pullovers and shirts",
+    "40 wines",
+    "40 news",
+    "80 clothes",
+    "2 % sports",
+    "long tail of digits",  # ten classes, from a quarter of the rows down to 2 %
+    "long tail of clothes",
+    "stars",  # five classes of which neighbours overlap
+    "odd digits",
 )
 EVERY_SET = (*DATA_SETS, *MORE_TABLES, *UNSEEN)
 CLEAN = "none"
 NOISES = ("uniform", "class-dependent", "hard rows", "annotators")
 ROWS, WRONG = 500, 0.1
 ROWS_OF = {"20 classes made": 1000, "MNIST and Fashion": 1000, "2 % threes": 1000, "2 % made": 1000, "60 tumours": 60}
-ROWS_OF |= {"120 digits": 120, "2,000 columns": 200}
+ROWS_OF |= {"120 digits": 120, "2,000 columns": 200, "40 wines": 40, "40 news": 40, "80 clothes": 80, "2 % sports": 1000}
 RARE = 0.02  # the share of a rare class
 MOST_OF_A_CLASS = 0.4  # of whose rows are mistaken
 ANNOTATORS = (0.02, 0.02, 0.04, 0.12, 0.3)  # how often each is wrong; the last takes neighbouring classes for each other
@@ -99,7 +107,7 @@ def spoil(x: FloatArray, y: IntArray, noise: str, rng: np.random.Generator, wron
 
 def nearest_class(x: FloatArray, y: IntArray) -> IntArray:
     """For every class (C,), the one whose mean row is nearest."""
-    means = np.array([x[y == k].mean(axis=0) for k in range(int(y.max()) + 1)])
+    means = np.array([x[y == k].mean(axis=0) if k in y else np.full(x.shape[1], 1e9) for k in range(int(y.max()) + 1)])
     apart = np.linalg.norm(means[:, None] - means, axis=2) + np.diag(np.full(len(means), np.inf))
     return np.asarray(apart.argmin(axis=1))
 
@@ -130,7 +138,7 @@ def rows_of(name: str) -> tuple[FloatArray, IntArray]:
     if name in MADE:
         return MADE[name]()
     loaders = {"digits": datasets.load_digits, "wine": datasets.load_wine, "iris": datasets.load_iris}
-    load = loaders.get({"120 digits": "digits"}.get(name, name), datasets.load_breast_cancer)
+    load = loaders.get({"120 digits": "digits", "40 wines": "wine"}.get(name, name), datasets.load_breast_cancer)
     x, y = load(return_X_y=True)
     return np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.int64)
 
@@ -174,6 +182,24 @@ def _threes() -> tuple[FloatArray, IntArray]:
     return x, (y == 3).astype(np.int64)
 
 
+def _sports() -> tuple[FloatArray, IntArray]:
+    x, y = sentences(TEXTS["AG News"], label=1)
+    return x, (y == 1).astype(np.int64)
+
+
+def _long_tail(file: str) -> tuple[FloatArray, IntArray]:
+    """Pictures of ten classes, each with three quarters of the rows of the one before."""
+    x, y = small_pictures(file)
+    rng = np.random.default_rng(0)
+    kept = [rng.permutation(np.flatnonzero(y == k))[: int(890 * 0.75**k)] for k in range(10)]
+    return x[np.concatenate(kept)], y[np.concatenate(kept)]
+
+
+def _odd() -> tuple[FloatArray, IntArray]:
+    x, y = small_pictures(PICTURES["MNIST"])
+    return x, y % 2
+
+
 def _made(**settings: object) -> tuple[FloatArray, IntArray]:
     from sklearn.datasets import make_classification
 
@@ -203,4 +229,11 @@ MADE: dict[str, Callable[[], tuple[FloatArray, IntArray]]] = {
     "2,000 columns": lambda: _made(n_samples=2000, n_features=2000, n_informative=30, n_classes=3, class_sep=3.0),
     "3 against 8": lambda: small_pictures("mnist_3v8.npz"),
     "pullovers and shirts": lambda: small_pictures("fashion_mnist_pullover_v_shirt.npz"),
+    "40 news": lambda: sentences(TEXTS["AG News"], label=1),
+    "80 clothes": lambda: small_pictures(PICTURES["Fashion-MNIST"]),
+    "2 % sports": _sports,
+    "long tail of digits": lambda: _long_tail(PICTURES["MNIST"]),
+    "long tail of clothes": lambda: _long_tail(PICTURES["Fashion-MNIST"]),
+    "stars": lambda: sentences("yelp_reviews_10k.tsv.gz", label=1),
+    "odd digits": _odd,
 }

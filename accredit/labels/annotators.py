@@ -18,11 +18,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import ndtri
 
-from accredit.core import FloatArray, IntArray
+from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.labels.probability import ENDS, ERRORS_TRIED, shift_odds
 
 PRIOR_LABELS = 20.0  # labels as if seen of every annotator, wrong as often as those of all
+FEWEST_LABELS = 5  # of an annotator, below which nothing is known of him
+NAMED = 3  # annotators in a sentence
 ROUNDS = 30  # of expectation and maximisation
 SETTLED = 1e-6
 
@@ -37,6 +40,7 @@ class Annotator:
     low: float  # 90 % interval of it
     high: float
     agreement: float | None = None  # with the others, where they labelled the same rows; None: nobody did
+    like_worst: bool = False  # cannot be told from the one who is wrong most often, or is the one
 
 
 @dataclass(frozen=True)
@@ -73,6 +77,7 @@ def rate_by_annotator(probability: FloatArray, by: Sequence[str]) -> tuple[Float
     tried = np.array([draw(shares) for shares in shift_odds(moved, ERRORS_TRIED)])  # (E, annotators)
     chance = np.sqrt(rates * (1 - rates) / (count + PRIOR_LABELS))
     low, high = np.quantile(tried, ENDS, axis=0)
+    better = _surely_better(tried, count + PRIOR_LABELS)
     found = [
         Annotator(
             str(names[a]),
@@ -80,10 +85,34 @@ def rate_by_annotator(probability: FloatArray, by: Sequence[str]) -> tuple[Float
             float(rates[a]),
             float(max(0.0, low[a] - chance[a])),
             float(min(1.0, high[a] + chance[a])),
+            like_worst=not better[a],
         )
         for a in np.argsort(-rates, kind="stable")
     ]
     return np.asarray(moved), tuple(found)
+
+
+def _surely_better(tried: FloatArray, count: FloatArray) -> BoolArray:
+    """Who is surely wrong less often than the worst (annotators,). `tried` are rates for each of the errors that probabilities
+    may have (E, annotators): such an error goes for the labels of everybody, so that rates are compared under each of them.
+    `count` (annotators,) labels were given; the level holds for all comparisons at once."""
+    worst = int(tried.mean(axis=0).argmax())
+    spread = tried * (1 - tried) / count
+    error = np.sqrt(spread + spread[:, [worst]])
+    ahead = np.quantile((tried[:, [worst]] - tried) / np.maximum(error, 1e-300), ENDS[0], axis=0)
+    return np.asarray(ahead > ndtri(1 - ENDS[0] / max(1, tried.shape[1] - 1)))
+
+
+def too_few_labels(annotators: Sequence[Annotator]) -> tuple[str, ...]:
+    """A note on annotators of whom hardly anything is known.
+
+    >>> too_few_labels([Annotator("zoe", 1, 0.1, 0.0, 0.6), Annotator("ann", 50, 0.1, 0.05, 0.15)])
+    ('too few labels to say how often they are wrong, 5 are needed: zoe (1)',)
+    """
+    few = [f"{one.name} ({one.labels})" for one in annotators if one.labels < FEWEST_LABELS]
+    more = f", … {len(few) - NAMED} more" if len(few) > NAMED else ""
+    named = ", ".join(few[:NAMED])
+    return (f"too few labels to say how often they are wrong, {FEWEST_LABELS} are needed: {named}{more}",) if few else ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,13 +189,19 @@ def consensus_of(votes: Votes, logs: FloatArray, weight: float) -> tuple[FloatAr
 
 
 def worst_of(annotators: Sequence[Annotator]) -> str:
-    """Who is wrong most often, where that is sure; `annotators` begin with the worst.
+    """Who is wrong most often, where that is known; `annotators` begin with the worst.
 
-    >>> bob, ann = Annotator("bob", 50, 0.3, 0.2, 0.4), Annotator("ann", 50, 0.1, 0.05, 0.15)
-    >>> worst_of([bob, ann]), worst_of([bob, bob])
+    >>> bob, eve = (Annotator(name, 50, 0.3, 0.2, 0.4, like_worst=True) for name in ("bob", "eve"))
+    >>> ann = Annotator("ann", 50, 0.1, 0.05, 0.15)
+    >>> worst_of([bob, ann]), worst_of([bob, eve])
     ('bob is wrong most often, in about 30%', 'who of them is wrong most often cannot be told')
+    >>> worst_of([bob, eve, ann])
+    'bob (30%) or eve (30%) is wrong most often'
     """
-    first, *others = annotators
-    if all(one.high < first.low for one in others):
-        return f"{first.name} is wrong most often, in about {first.rate:.0%}"
-    return "who of them is wrong most often cannot be told"
+    judged = [one for one in annotators if one.labels >= FEWEST_LABELS]
+    worst = [one for one in judged if one.like_worst]
+    if not worst or len(worst) == len(judged) or len(worst) > NAMED:
+        return "who of them is wrong most often cannot be told"
+    if len(worst) == 1:
+        return f"{worst[0].name} is wrong most often, in about {worst[0].rate:.0%}"
+    return f"{' or '.join(f'{one.name} ({one.rate:.0%})' for one in worst)} is wrong most often"

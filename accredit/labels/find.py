@@ -20,7 +20,7 @@ from accredit.core.game import as_name
 from accredit.core.threads import one_thread
 from accredit.errors import InvalidInput
 from accredit.labels import row_views
-from accredit.labels.annotators import Annotator, rate_by_annotator, worst_of
+from accredit.labels.annotators import Annotator, rate_by_annotator, too_few_labels, worst_of
 from accredit.labels.duplicates_outliers import nearest, oddities
 from accredit.labels.out_of_fold import (
     belief,
@@ -48,7 +48,7 @@ from accredit.valuation.split import is_number, missing
 
 UNSURE = 0.5  # width of the interval of a precision above which little is known of it
 LOOK_FIRST = "; look at the first rows before you trust the list"
-HARD_OR_WRONG = "the data cannot tell wrong labels from hard rows: none to {:.1%} of the {} may be wrong"
+HARD_OR_WRONG = "up to {:.1%} of the {} may be wrong, or none: the data cannot tell wrong labels from hard rows"
 NEARLY_CLEAN = np.log(400.0)  # log odds of the label in the middle row, from which hardly any label is doubtful
 THIN = 1 / 3  # expected share of a list below which, if no rate is proven, it is no longer than the wrong labels expected
 ROWS_NEEDED = 20  # rows
@@ -116,7 +116,7 @@ def wrong_labels(
         verdict=listed.verdict,
         oddities=oddities(nearest(next(iter(views.values()))), y, texts),
         seen_as=tuple(views),
-        notes=_spellings(classes),
+        notes=_spellings(classes) + too_few_labels(listed.annotators),
         annotators=listed.annotators,
     )
     return with_excerpts(found, excerpts or texts or first_numbers(views))

@@ -15,6 +15,7 @@ from accredit.labels.row_views import View
 
 STANDARD_ERRORS = 3.0  # above nothing that the gain of log probability must be
 CHANCE_OF_ALARM = 0.00135  # that the rows of some class are found so well by chance, that of three standard errors
+PARTS_OF_A_CLASS = (1, 2, 4, 8)  # of the rows of a class, the first 1/part of as many scores are looked at
 ROWS_NEEDED = 10  # rows
 ROWS_ENOUGH = 20_000  # rows that are enough to tell
 
@@ -25,7 +26,8 @@ class Skill:
 
     The share of right answers cannot say it: it hardly rises where one class has nearly all rows. The gain is one of log
     probability, a proper score. Even a class of very few rows, or one full of wrong labels, shows in order: of the rows that
-    look most like it, as many as it has, more are of it than chance would bring, or its rows look more like it than others.
+    look most like it, as many as it has or an eighth of that, more are of it than chance would bring, or its rows look more
+    like it than others.
     """
 
     gain: float  # in log probability, mean over rows
@@ -63,6 +65,7 @@ def skill(logs: FloatArray, y: IntArray) -> Skill:
     """
     count = np.bincount(y, minlength=logs.shape[1])
     frequent = count / len(y)
+    tests = (1 + len(PARTS_OF_A_CLASS)) * int((count > 0).sum())
     gain = logs[np.arange(len(y)), y] - np.log(frequent[y])
     return Skill(
         float(gain.mean()),
@@ -70,7 +73,7 @@ def skill(logs: FloatArray, y: IntArray) -> Skill:
         float((logs.argmax(axis=1) == y).mean()),
         float(frequent.max()),
         len(y),
-        min(1.0, 2 * int((count > 0).sum()) * min(_order_by_chance(logs[:, k], y == k) for k in np.flatnonzero(count))),
+        min(1.0, tests * min(_order_by_chance(logs[:, k], y == k) for k in np.flatnonzero(count))),
     )
 
 
@@ -82,19 +85,20 @@ def _order_by_chance(score: FloatArray, inside: BoolArray) -> float:
     if inside.all():
         return 1.0
     ranks = mannwhitneyu(score[inside], score[~inside], alternative="greater", method="asymptotic").pvalue
-    return min(_hit_by_chance(score, inside), float(ranks))
+    return min(float(ranks), *(_hit_by_chance(score, inside, part) for part in PARTS_OF_A_CLASS))
 
 
-def _hit_by_chance(score: FloatArray, inside: BoolArray) -> float:
-    """The chance of as many rows inside among the highest scores, as many as there are rows inside (hypergeometric). Of rows
-    that tie for the last places, those inside get their share."""
+def _hit_by_chance(score: FloatArray, inside: BoolArray, part: int) -> float:
+    """The chance of as many rows inside among the highest scores, 1/`part` of as many as there are rows inside
+    (hypergeometric). Of rows that tie for the last places, those inside get their share."""
     from scipy.stats import hypergeom
 
     rows, size = len(score), int(inside.sum())
-    last = np.partition(score, rows - size)[rows - size]
+    first = -(-size // part)
+    last = np.partition(score, rows - first)[rows - first]
     above, tied = score > last, score == last
-    hits = int(inside[above].sum() + np.floor(inside[tied].mean() * (size - above.sum())))
-    return float(hypergeom.sf(hits - 1, rows, size, size))
+    hits = int(inside[above].sum() + np.floor(inside[tied].mean() * (first - above.sum())))
+    return float(hypergeom.sf(hits - 1, rows, size, first))
 
 
 def predict_skill(x: View, y: IntArray, seed: int = 0) -> Skill:

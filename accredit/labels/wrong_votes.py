@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from accredit.checks.arguments import check_arguments
 from accredit.core import FloatArray, IntArray
 from accredit.errors import InvalidInput
-from accredit.labels.annotators import Annotator, Consensus, Votes, consensus_of, worst_of
+from accredit.labels.annotators import Annotator, Consensus, Votes, consensus_of, too_few_labels, worst_of
 from accredit.labels.duplicates_outliers import nearest, oddities
 from accredit.labels.find import check_extra, encode_labels, find_confusions, first_numbers, judge, read_views, row_names
 from accredit.labels.out_of_fold import copies_of
@@ -100,7 +101,7 @@ def wrong_votes(
         verdict=verdict,
         oddities=oddities(nearest(next(iter(views.values()))), best, texts),
         seen_as=tuple(views),
-        notes=notes,
+        notes=(*notes, *too_few_labels(annotators)),
         annotators=annotators,
         consensus=tuple(
             Consensus(rows[i], classes[best[i]], float(1 - post[i, best[i]]), int(agree[i].sum()), int(agree[i, best[i]]))
@@ -153,4 +154,4 @@ def _rate(who: Sequence[str], votes: Votes, wrong: FloatArray, probability: Floa
                 who[a], int(count[a]), float(wrong[a]), float(min(low, wrong[a])), float(max(high, wrong[a])), agreement[a]
             )
         )
-    return tuple(found)
+    return tuple(replace(one, like_worst=one.high >= found[0].low) for one in found)

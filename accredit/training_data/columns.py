@@ -7,6 +7,7 @@ are words.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
 
 WORDS_OF_A_TEXT = 3.0  # on average, from which a column of many different cells holds texts, not names
 GAP = "(missing)"  # the category of an empty cell
+ROWS_OF_AN_ID = 20  # training rows, from which different whole numbers are no chance
+CALLED_ID = re.compile(
+    r"(^|[_ .-])(?i:id|index|idx|key|uuid|guid)$|[a-z]I[dD]$|^Unnamed: 0$|^(?i:row|record)([_ ]?(no|nr|number))?$"
+)
 DATE_FORMATS = ("%d.%m.%Y", "%d.%m.%y", "%d/%m/%Y", "%m/%d/%Y")  # besides ISO 8601
 SECONDS_PER_DAY = 86_400.0
 
@@ -41,6 +46,10 @@ def column_features(
         parts = (train[column], held[column])
         if parts[0].isna().all():
             notes.append(f"column {column!r} is empty in all training rows and is left out")
+        elif _names_rows(*parts):
+            notes.append(
+                f"column {column!r} numbers the rows, as an id does, and is left out; identity={str(column)!r} names rows by it"
+            )
         elif parts[0].dtype.kind in "iufb" or _are_many_numbers(parts[0]):
             blocks[column] = _numbers(*parts)
             notes += _filled(*parts)
@@ -62,6 +71,21 @@ def column_features(
         raise InvalidInput("there is no column left to learn from; name a text column with text=COLUMN", code="missing")
     x, test_x = (np.hstack(sides) for sides in zip(*blocks.values(), strict=True))
     return x, test_x, tuple(blocks), tuple(notes)
+
+
+def _names_rows(train: pandas.Series, held: pandas.Series) -> bool:
+    """Whether whole numbers name the rows: no two are alike, and they count from 0 or 1 without a gap, or the column is called
+    an id. A model would learn from them in which order the rows were written."""
+    import pandas
+
+    if len(train) < ROWS_OF_AN_ID or train.dtype.kind not in "iu" or held.dtype.kind not in "iu":
+        return False
+    for part in (train, pandas.concat([train, held])):
+        if part.nunique() == len(part):
+            first, last = int(part.min()), int(part.max())
+            if (first in (0, 1) and last - first + 1 == len(part)) or CALLED_ID.search(str(train.name)):
+                return True
+    return False
 
 
 def _gaps(train: pandas.Series, held: pandas.Series, what: str) -> Iterator[str]:

@@ -74,8 +74,11 @@ class Table:
 
     @cached_property
     def silent(self) -> str:
-        """Why no row is named by its value: the features hardly predict the labels. Empty where they do, and for numbers."""
-        return "" if self.data.classes is None else predict_skill(self.data.x, np.asarray(self.data.y, dtype=np.int64)).refusal
+        """Why no row is named by its value: the features hardly predict the labels. Empty where they do, for numbers, and where
+        groups are valued, of which no row is named."""
+        if self.data.classes is None or self.groups is not None:
+            return ""
+        return predict_skill(self.data.x, np.asarray(self.data.y, dtype=np.int64)).refusal
 
     @property
     def rows(self) -> RowFacts:
@@ -177,6 +180,7 @@ def table(
         notes += tuple(note for one in seen for note in one.notes)
     names = name_by(frame, identity)
     data = split(x, y, test_x, test_y, names=[names[i] for i in training], regression=regression)
+    notes += _only_tests(train, held, by_column) if within else ()
     notes += table_notes(train, columns if by_columns else (), data, training)
     gathered, nested = groups_by(train, by_column, "players", names), groups_by(train, groups, "groups", names)
     price = None if gathered is None or prices is None else _prices(train, by_column, prices, tuple(gathered))
@@ -217,6 +221,17 @@ def _fewer_tests(rows: int) -> tuple[str, ...]:
         f"{MOST_TESTS:,} of {rows:,} rows are for testing: {share:,}, a quarter, would take {share / MOST_TESTS:.0f} times as "
         f"long. The error that this leaves is in the intervals; write test={TEST_SHARE:g} for a quarter",
     )
+
+
+def _only_tests(train: pandas.DataFrame, held: pandas.DataFrame, column: str | None) -> tuple[str, ...]:
+    """What is said of groups of which chance put every row among the test rows."""
+    if column is None:
+        return ()
+    lost = sorted(set(held[column].dropna().astype(str)) - set(train[column].dropna().astype(str)))
+    if not lost:
+        return ()
+    named = ", ".join(map(repr, lost[:3])) + (f" and {len(lost) - 3} more" if len(lost) > 3 else "")
+    return (f"{named} of {column!r} gets no value: all its rows are test rows; choose other ones with test=FILE",)
 
 
 def _places(

@@ -107,6 +107,8 @@ def value_table(
         payoff += _score(chosen.name, table)
         named = harmful(values, table.rows)
         bought = _purchases(table, paying) if table.prices is not None else None
+        free = [name for name, price in (table.prices or {}).items() if not price]
+        warnings += (f"the price of {', '.join(free)} is 0, so that it is bought for any amount of money",) if free else ()
         return Valuation(
             values, named, lines, payoff, kept.evaluated, recalled, pairs, table.silent, warnings, table.rows, bought
         )

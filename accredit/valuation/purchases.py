@@ -157,6 +157,12 @@ def check_prices(prices: Mapping[str, float], sources: Sequence[str]) -> dict[st
             raise InvalidInput(f"the price of {name!r} is {shown(price)}; write a number", argument="prices", code="type")
         if not (isfinite(price) and price >= 0):
             raise InvalidInput(f"the price of {name!r} is {price:g}; it must be 0 or more", argument="prices", code="range")
+    if not any(prices[name] for name in sources):
+        raise InvalidInput(
+            "prices are 0 for every source, so that money decides nothing; give what they cost, or leave prices out",
+            argument="prices",
+            code="undefined",
+        )
     return {name: float(prices[name]) for name in sources}
 
 

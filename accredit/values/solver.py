@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 PROGRESS_AFTER = 2.0  # seconds a run must last before it draws a bar
 PROGRESS_FILE = "ACCREDIT_PROGRESS"  # variable that names a file for it
 FILE_EVERY = 0.25  # seconds between two writes of that file
+LOG_EVERY = 10.0  # seconds between two lines where output goes into a file or a pipe
 
 
 @runtime_checkable
@@ -92,17 +93,15 @@ class RunProgress(NamedTuple):
 
 
 class Progress:
-    """One line that says how far a long run has got: on a terminal, or in a notebook. Elsewhere, and inside a run that already
-    has a line, it is silent."""
+    """One line that says how far a long run has got: on a terminal, or in a notebook; elsewhere one every ten seconds. Inside a
+    run that already has a line it is silent."""
 
-    def __init__(self, label: str, total: float, show: Callable[[RunProgress | None], None] | None) -> None:
+    def __init__(
+        self, label: str, total: float, show: Callable[[RunProgress | None], None] | None, visible: bool = False
+    ) -> None:
         self._label, self._total, self._show = label, total, show
+        self.visible = visible  # whether somebody may be watching, so that it is worth a thread to report more often
         self._began, self._drawn = time.monotonic(), False
-
-    @property
-    def visible(self) -> bool:
-        """Whether anybody may see it."""
-        return self._show is not None
 
     def update(self, done: float, label: str = "") -> None:
         """Draw the line at `done` of the total, once the run has lasted a while."""
@@ -127,6 +126,21 @@ class Progress:
 def _on_terminal(line: RunProgress | None) -> None:
     sys.stderr.write(f"\r{line or ''}\x1b[K")
     sys.stderr.flush()
+
+
+def _in_log() -> Callable[[RunProgress | None], None]:
+    """A sign of life now and then, for those who send standard error into a file; none that wipes or is wiped."""
+    last = time.monotonic()
+
+    def show(line: RunProgress | None) -> None:
+        nonlocal last
+        if line is not None and time.monotonic() - last >= LOG_EVERY:
+            last = time.monotonic()
+            left = "" if line.left is None else f", {line.left:.0f} s left"
+            sys.stderr.write(f"{line.label}: {line.share:.0%}{left}\n")
+            sys.stderr.flush()
+
+    return show
 
 
 def _in_notebook() -> Callable[[RunProgress | None], None]:
@@ -175,8 +189,10 @@ _INSIDE: ContextVar[bool] = ContextVar("inside", default=False)  # a run that ha
 
 @contextmanager
 def progress(label: str, total: float) -> Iterator[Progress]:
-    """A line of progress that is wiped when the block ends, also by an error. Runs inside the block draw none."""
-    bar = Progress(label, total, None if _INSIDE.get() else _screen())
+    """A line of progress that is wiped when the block ends, also by an error; in a log, lines that stay. Runs inside the block
+    draw none."""
+    screen = None if _INSIDE.get() else _screen()
+    bar = Progress(label, total, screen or (None if _INSIDE.get() else _in_log()), screen is not None)
     before = _INSIDE.set(True)
     try:
         yield bar

@@ -247,6 +247,20 @@ def test_a_file_says_how_far_a_run_has_got_and_is_empty_afterwards(monkeypatch, 
     assert json.loads(path.read_text()) is None and [each.name for each in tmp_path.iterdir()] == ["progress.json"]
 
 
+def test_a_log_gets_a_sign_of_life_now_and_then(monkeypatch, capsys):
+    monkeypatch.setattr("accredit.values.solver.PROGRESS_AFTER", 0.0)
+    with progress("audit", 4) as bar:
+        assert not bar.visible
+        bar.update(1)  # too soon to be written
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr("accredit.values.solver.LOG_EVERY", 0.0)
+    with progress("audit", 4) as bar, progress("inside", 2) as inner:
+        bar.update(1)
+        inner.update(1)
+    written = capsys.readouterr().err
+    assert written.startswith("audit: 25%") and written.endswith("left\n") and written.count("\n") == 1
+
+
 def test_a_long_explanation_shows_its_methods_on_the_screen(bert, monkeypatch):
     lines = []
     monkeypatch.setattr("accredit.values.solver._screen", lambda: lambda line: lines.append(str(line or "")))

@@ -8,11 +8,11 @@ from numpy.testing import assert_allclose
 
 from accredit.errors import InvalidInput
 from accredit.labels import WrongLabels, wrong_labels
-from accredit.labels.annotators import rate_by_annotator
+from accredit.labels.annotators import rate_by_annotator, worst_of
 from accredit.labels.duplicates_outliers import edited_rows, edited_texts, nearest, oddities
 from accredit.labels.find import _accuse, _hear, find_confusions, judge, level_classes
 from accredit.labels.out_of_fold import belief, out_of_fold, pool, pool_shares
-from accredit.labels.predictability import Skill, skill
+from accredit.labels.predictability import STANDARD_ERRORS, Skill, skill
 from accredit.labels.probability import (
     RECALL_COUNTS,
     best_cut,
@@ -25,6 +25,7 @@ from accredit.labels.probability import (
 from accredit.labels.rate import _Likelihood, random_rate
 from accredit.labels.row_views import margin, scale, text_views
 from tests.real_data import real_data
+from tests.wording import says
 
 pytest.importorskip("sklearn")
 
@@ -395,8 +396,27 @@ def test_a_careless_annotator_is_doubted_in_every_row() -> None:
     moved, who = rate_by_annotator(chances, by)
     assert who[0].name == "ann" and who[0].labels == 40 and who[0].low < who[0].rate < who[0].high
     assert moved[30] > 0.02 > moved[100]
+    assert [one.like_worst for one in who] == [True, False] and worst_of(who).startswith("ann is wrong most often")
     alone = rate_by_annotator(chances, ["eve"] + ["ann"] * 199)[1]
     assert {one.name: one.labels for one in alone}["eve"] == 1
+
+
+def test_careless_annotators_are_named_though_how_many_labels_are_wrong_is_hardly_known() -> None:
+    """Were all probabilities too low or too high, that would go for the labels of everybody: who labels worse is known better
+    than how badly. Ten annotators of 300 labels; two are wrong in a third of them, and cannot be told apart."""
+    rates = np.array([0.02] * 8 + [0.33, 0.3])
+    chances = np.concatenate([np.where(np.arange(300) < 300 * rate, 0.9, 0.01) for rate in rates])
+    who = rate_by_annotator(chances, np.repeat([f"a{i}" for i in range(10)], 300))[1]
+    assert {one.name for one in who if one.like_worst} == {"a8", "a9"}
+    assert says(worst_of(who), "a8 (34%) or a9 (31%)")
+    same = rate_by_annotator(np.tile([0.9] + [0.01] * 9, 100), np.repeat(["x", "y"], 500))[1]
+    assert all(one.like_worst for one in same) and "cannot be told" in worst_of(same)
+
+
+def test_annotators_of_a_few_labels_are_named() -> None:
+    x, y, _ = _blobs(60, apart=4.0, flips=3)
+    found = wrong_labels(y, features=x, annotators=["zoe", *["ann", "bob"] * 29, "ann"])
+    assert any(says(note, "zoe (1)") for note in found.notes)
 
 
 def test_the_confusion_is_named() -> None:
@@ -468,3 +488,17 @@ def test_one_annotator_is_not_called_the_worst():
     given = np.where(np.arange(200) < 12, 1, y)
     alone, nobody = (wrong_labels(given, features=rows, annotators=by) for by in (["ann"] * 200, None))
     assert alone.suspects and alone.verdict == nobody.verdict
+
+
+def test_a_rare_class_full_of_wrong_labels_is_seen_by_its_clearest_rows() -> None:
+    """20 of 1,000 rows look like the class and are of it; 80 others carry its name by mistake. Log probability gains nothing,
+    and among as many rows as carry the name those 20 drown; among the first of them they do not."""
+    rng = np.random.default_rng(3)
+    y = np.zeros(1000, dtype=np.int64)
+    y[:20] = y[rng.permutation(np.arange(20, 1000))[:80]] = 1
+    rest = rng.normal(size=1000)
+    odds = -2.0 + 0.01 * np.where(np.arange(1000) < 20, 4 + rest, rest)
+    logs = np.column_stack([-np.logaddexp(0, odds), -np.logaddexp(0, -odds)])
+    found = skill(logs, y)
+    assert found.gain < STANDARD_ERRORS * found.stderr and not found.refusal
+    assert skill(logs, rng.permutation(y)).refusal

@@ -14,6 +14,7 @@ pandas = pytest.importorskip("pandas")
 from accredit.training_data.columns import GAP, column_features  # noqa: E402
 
 ROWS = 60
+WEEKDAY = [i % 7 for i in range(ROWS)]
 
 
 def features_of(**columns):
@@ -25,7 +26,7 @@ def features_of(**columns):
 def test_a_gap_in_numbers_is_filled_by_the_training_median_and_marked():
     size = [float(i) for i in range(ROWS)]
     size[3] = size[50] = None
-    x, test_x, columns, notes = features_of(size=size, other=range(ROWS))
+    x, test_x, columns, notes = features_of(size=size, other=WEEKDAY)
     middle = np.median([i for i in range(40) if i != 3])
     assert columns == ("size", "other") and x.shape == (40, 3) and test_x.shape == (20, 3)
     assert_array_equal(x[3, :2], [middle, 1.0])
@@ -55,7 +56,7 @@ def test_dates_are_days_however_they_are_written(form):
 
 def test_dates_that_can_be_read_in_two_ways_are_not_read():
     both = [f"{1 + i % 12:02}/{1 + i // 12:02}/2024" for i in range(ROWS)]  # day or month first: every cell is a date in both
-    _, _, columns, notes = features_of(day=both, size=range(ROWS))
+    _, _, columns, notes = features_of(day=both, size=WEEKDAY)
     assert columns == ("size",) and says(notes[0], "'day' holds 40 different words")
 
 
@@ -87,15 +88,33 @@ def test_a_gap_among_test_words_alone_is_a_category_too():
 
 
 def test_a_column_that_names_the_rows_is_left_out_and_said():
-    _, _, columns, notes = features_of(plot=[f"P{i}" for i in range(ROWS)], size=range(ROWS), bare=[None] * ROWS)
+    _, _, columns, notes = features_of(plot=[f"P{i}" for i in range(ROWS)], size=WEEKDAY, bare=[None] * ROWS)
     assert columns == ("size",)
     assert says(notes[0], "'plot' holds 40 different words in 40 rows, too many for categories")
     assert says(notes[1], "'bare' is empty in all")
 
 
+@pytest.mark.parametrize(
+    ("name", "cells", "left_out"),
+    [
+        ("no", range(ROWS), True),
+        ("n", [*range(1, ROWS + 1)][::-1], True),
+        ("order_id", [1000 + 7 * i for i in range(ROWS)], True),
+        ("orderId", [1000 + 7 * i for i in range(ROWS)], True),
+        ("paid", [1000 + 7 * i for i in range(ROWS)], False),
+        ("year", range(1900, 1900 + ROWS), False),
+        ("id", [i // 2 for i in range(ROWS)], False),  # of something that several rows share
+    ],
+)
+def test_whole_numbers_that_name_the_rows_are_left_out_and_said(name, cells, left_out):
+    _, _, columns, notes = features_of(**{name: list(cells), "other": WEEKDAY})
+    assert (columns == ("other",)) is left_out
+    assert any(says(note, f"identity='{name}'") for note in notes) is left_out
+
+
 def test_texts_and_a_few_words_among_numbers_are_refused():
     with refused("too-many"):
-        features_of(body=[f"a text about number {i}" for i in range(ROWS)], size=range(ROWS))
+        features_of(body=[f"a text about number {i}" for i in range(ROWS)], size=WEEKDAY)
     with refused("type"):
         features_of(size=["many" if i == 5 else str(i) for i in range(ROWS)])
     with refused("too-many"):

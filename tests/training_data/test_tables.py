@@ -10,6 +10,7 @@ import pytest
 
 from accredit.errors import InvalidInput
 from accredit.training_data.tables import table
+from accredit.training_data.worth import value_table
 from tests.wording import says
 
 pytest.importorskip("pandas")
@@ -96,6 +97,28 @@ def test_the_training_file_may_be_the_test_file_and_that_is_said(tmp_path: Path)
     read = table(file, "y", test=file)
     assert len(read.data.y) == len(read.data.test_y) == ROWS
     assert says(read.notes[-1], "training rows, too")
+
+
+def test_a_group_of_which_every_row_is_a_test_row_is_named(tmp_path: Path) -> None:
+    files = [
+        written(
+            tmp_path,
+            rows_of(lambda i: "ab"[i % 2], who=lambda i, lone=lone: "zoe" if i == lone else "eb"[i // 2 % 2]),
+            f"{lone}.csv",
+        )
+        for lone in range(8)
+    ]
+    found = [table(file, "y", players="who") for file in files]
+    lost = [read for read in found if "zoe" not in (read.groups or {})]
+    assert 0 < len(lost) < 8
+    for read in found:
+        assert any(says(note, "'zoe' of 'who' gets no value") for note in read.notes) is (read in lost)
+
+
+def test_a_group_that_costs_nothing_is_named(tmp_path: Path) -> None:
+    file = written(tmp_path, rows_of(lambda i: "ab"[i % 2], who=lambda i: "ebz"[i % 3]))
+    read = table(file, "y", players="who", prices={"e": 3, "b": 0, "z": 2})
+    assert any(says(warning, "the price of b is 0") for warning in value_table(read, curves=False).warnings)
 
 
 def test_rows_of_few_kinds_repeat_without_a_word(tmp_path: Path) -> None:

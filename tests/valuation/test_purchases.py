@@ -35,6 +35,7 @@ def test_every_amount_of_money_gets_the_best_set_it_buys() -> None:
         ({"A": 1, "B": 2, "C": float("nan")}, "range"),
         ({"A": 1, "B": 2, "C": "3 EUR"}, "type"),
         ({"A": 1, "B": 2, "C": 3, "D": 4}, "unknown"),
+        ({"A": 0, "B": 0.0, "C": 0}, "undefined"),
     ],
 )
 def test_bad_prices_are_refused_by_name(prices: dict[str, float], code: str) -> None:
