@@ -503,7 +503,7 @@ class _Passes:
             self.notes += [said] if said not in self.notes else []
         order = [int(i) for i in np.argsort(-credit, kind="stable")]
         once = [i for i in order if self.texts[i] not in self.texts[:i]]  # of the same passage twice, the first
-        return once[:CANDIDATES]
+        return with_said(once, self.texts, span.text, self.query)[:CANDIDATES]
 
     def _relevance(self, span: Span) -> FloatArray:
         if self.subject.kind != "answer":
@@ -517,6 +517,26 @@ class _Passes:
 
         point = points_in_answer(self.subject, {"span": span.where})["span"]
         return attn_lrp_at(point).credit[: self.count]
+
+
+def with_said(order: Sequence[int], texts: Sequence[str], sentence: str, query: str) -> list[int]:
+    """Passages by relevance; where none of the first says every name, number and denial of a sentence, holding the names that it
+    shares with the question, the first that does takes the last place among them.
+
+    >>> texts = ["It rained.", "Nobody came.", "A dog barked.", "Rex is the dog of Anna."]
+    >>> with_said([0, 1, 2, 3], texts, "Anna has Rex.", "Which dog has Anna?")
+    [0, 1, 3, 2]
+    """
+    names, places = shared_names(sentence, query), new_words(sentence, query)
+    words = [sentence[a:b] for a, b in compress(places, telling(sentence, places))]
+    say = [
+        i
+        for i in order
+        if says_together([texts[i]], names, frozenset()) and all(words_said(words, sentence, [texts[i]], names))
+    ]
+    if not say or order.index(say[0]) < CANDIDATES:
+        return list(order)
+    return [*order[: CANDIDATES - 1], say[0], *(i for i in order[CANDIDATES - 1 :] if i != say[0])]
 
 
 def measure(passes: _Passes, span: Span) -> Surprise:
