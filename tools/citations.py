@@ -43,6 +43,11 @@ EARLIER: unseen_facts.Book = "survey"  # the test before the rule was last chang
 ROUNDS = 8  # of fresh prompts
 FRESH = 74  # of them that are read
 UNSEEN: dict[unseen_facts.Book, int] = {"parish": 6, "survey": 6, "harbour": 5, "railway": 5}  # rounds
+OTHERS: tuple[unseen_facts.Book, ...] = (
+    "parish",
+    "survey",
+    "harbour",
+)  # each the test of a rule before this one, but the first
 PROMPTS = 90  # of each book, before those known by heart
 SEEDS: dict[Book, int] = {"people": 0, "places": 1000, "reports": 2000, "berichte": 4000}
 PLANTED = {**ORIGIN_OF_KIND, **fresh_facts.ORIGINS, **unseen_facts.ORIGINS}  # kinds that are calibrated on
@@ -52,7 +57,7 @@ EITHER = {  # kinds with two right verdicts
     "refused rightly": (Origin.NOWHERE, Origin.MEMORY),  # what matters is that nothing is cited
 }
 GENERATED = 24  # tokens of an answer that the model writes itself
-LARGE = ("people", "places", "fresh", "parish")  # books with enough prompts to be judged by the others
+LARGE = ("people", "places", "fresh", "parish", "survey", "harbour")  # books with enough prompts to be judged by the others
 ERRORS = (0.1, 0.15, 0.2)  # error rates that the report lists
 
 
@@ -63,8 +68,8 @@ def planted(prompts: int) -> Iterator[tuple[str, int, Planted]]:
             yield book, number, made
     for number, made in enumerate(fresh_prompts(ROUNDS)[:FRESH]):
         yield "fresh", number, made
-    for number, made in enumerate(unseen_prompts("parish", UNSEEN["parish"])):
-        yield "parish", number, made
+    for book in OTHERS:
+        yield from unseen(book)
 
 
 def unseen(book: unseen_facts.Book) -> Iterator[tuple[str, int, Planted]]:
