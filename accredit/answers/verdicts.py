@@ -44,8 +44,7 @@ from accredit.core import FloatArray
 from accredit.errors import InvalidInput
 
 FEATURES = 5  # a constant, three surprises, and the share that the words of passages account for
-FOLDS = 3  # in place of books, where there is but one
-FEWEST = 3  # planted sentences of each origin
+EVERY = 3  # of so many planted sentences of each origin one is fitted to, where there is no other book
 LEAST = 20  # sentences of each origin that make a set of a book; smaller books are put together
 SUFFICES = 0.85  # share of the surprise that passages alone must take away to be cited; chosen on the calibration prompts
 PENALTY = 0.01  # on the squares of the weights
@@ -177,18 +176,25 @@ class Calibration:
 
     @classmethod
     def fit(cls, model: str, planted: Sequence[Scored], fingerprint: str = "", **facts: Any) -> Calibration:
-        """From planted sentences of several books: each set is scored by a regression that was fitted to the others."""
+        """From planted sentences of several books: each set is scored by a regression that was fitted to the others. Of one book
+        alone every third sentence is fitted to, and the rest is scored."""
         counts = {origin: sum(one.origin is origin for one in planted) for origin in Origin.known()}
-        if min(counts.values()) < FEWEST:
+        if min(counts.values()) < EVERY:
             told = ", ".join(f"{count} {origin}" for origin, count in counts.items())
             raise InvalidInput(
-                f"{len(planted)} planted sentences are too few ({told}): {FEWEST} of each origin are needed; ask for more "
+                f"{len(planted)} planted sentences are too few ({told}): {EVERY} of each origin are needed; ask for more "
                 "prompts",
                 argument="prompts",
                 code="range",
             )
         sets = _sets(planted)
-        weights = [_fit([one for other in sets if other is not some for one in other]) for some in sets]
+        if len(sets) > 1:
+            fitted_to = [[one for other in sets if other is not some for one in other] for some in sets]
+        else:
+            by_origin = [[one for one in planted if one.origin is origin] for origin in Origin.known()]
+            fitted_to = [[one for some in by_origin for one in some[::EVERY]]]
+            sets = [[one for some in by_origin for i, one in enumerate(some) if i % EVERY]]
+        weights = [_fit(some) for some in fitted_to]
         scores = {
             origin: [
                 [_nonconformity(fitted, one.seen, origin) for one in some if one.origin is origin]
@@ -257,8 +263,7 @@ def _nonconformity(weights: FloatArray, seen: Surprise, origin: Origin) -> float
 
 
 def _sets(planted: Sequence[Scored]) -> list[list[Scored]]:
-    """The sentences of each book; books with few of an origin are put together, and with the last of these what is left. Where
-    that makes one set, every third sentence of each origin is one."""
+    """The sentences of each book; books with few of an origin are put together, and with the last of these what is left."""
     books: dict[str, list[Scored]] = {}
     for one in planted:
         books.setdefault(one.book, []).append(one)
@@ -273,10 +278,7 @@ def _sets(planted: Sequence[Scored]) -> list[list[Scored]]:
     if small and not _has_enough(small[-1]) and len(small) + len(large) > 1:
         rest = small.pop()
         (small or large)[-1] += rest
-    if len(large) + len(small) > 1:
-        return [*large, *small]
-    by_origin = [[one for one in planted if one.origin is origin] for origin in Origin.known()]
-    return [[one for some in by_origin for one in some[fold::FOLDS]] for fold in range(FOLDS)]
+    return [*large, *small]
 
 
 def _has_enough(some: Sequence[Scored]) -> bool:
