@@ -190,7 +190,7 @@ def table(lines: list[dict[str, Any]]) -> str:
     text = [
         f"{NAME}, {len(told)} planted prompts of {PASSAGES} passages from {len(BOOKS)} books, `python -m tools.answer_methods "
         f"--prompts {len(told)}`: how often the passage of largest credit is one that says it (95 % intervals), and LDS, the "
-        f"rank correlation with the log-probability over all {len(ALL)} ablations. Methods of fewer prompts cost too much for all; "
+        f"rank correlation with the log-probability over all {len(ALL)} ablations. Methods of fewer prompts cost too much; "
         "what asks payoffs, asks among the same ablations.\n",
         f"| method | hit@1 | LDS | {' | '.join(KINDS)} | passes | CPU-s |",
         "|---|---:|---:|" + "---:|" * (len(KINDS) + 2),

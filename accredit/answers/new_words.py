@@ -193,11 +193,7 @@ def unsaid(sentence: str, asked: str, groups: Iterable[Sequence[str]], names: fr
     >>> unsaid("It is 5 km away.", "How far away is it?", [["It is 5 miles away."]], frozenset())
     '5 km'
     """
-    every = list(groups)
-    places = new_words(sentence, asked)
-    hard = [
-        (a, b) for (a, b), tells in zip(places, telling(sentence, places), strict=True) if tells and _is_hard(sentence[a:b])
-    ]
+    every, hard = list(groups), _hard_places(sentence, asked)
     said = [words_said([sentence[a:b] for a, b in hard], sentence, texts, names) for texts in every]
     for i, (a, b) in enumerate(hard):
         saying = [texts for texts, each in zip(every, said, strict=True) if each[i]]
@@ -251,6 +247,21 @@ def turned_round(sentence: str, asked: str, texts: Sequence[str]) -> str:
         if found and all(one > other for one, other in found):
             return f"“{first}” and “{second}”"
     return ""
+
+
+def hard_words(sentence: str, asked: str) -> list[str]:
+    """The new names, numbers and denials of a sentence, which can be said in no other words.
+
+    >>> hard_words("In 1907 Edda Kroll gave it away.", "Who gave it away?")
+    ['1907', 'Edda', 'Kroll']
+    """
+    return [sentence[a:b] for a, b in _hard_places(sentence, asked)]
+
+
+def _hard_places(sentence: str, asked: str) -> list[tuple[int, int]]:
+    places = new_words(sentence, asked)
+    tell = zip(places, telling(sentence, places), strict=True)
+    return [(a, b) for (a, b), tells in tell if tells and _is_hard(sentence[a:b])]
 
 
 def says_otherwise(sentence: str, asked: str, texts: Sequence[str], names: frozenset[str]) -> str:

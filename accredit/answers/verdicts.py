@@ -176,8 +176,8 @@ class Calibration:
 
     @classmethod
     def fit(cls, model: str, planted: Sequence[Scored], fingerprint: str = "", **facts: Any) -> Calibration:
-        """From planted sentences of several books: each set is scored by a regression that was fitted to the others. Of one book
-        alone every third sentence is fitted to, and the rest is scored."""
+        """From planted sentences of several books: each set is scored by a regression that was fitted to the others. Of one
+        book alone every third sentence is fitted to, and the rest is scored."""
         counts = {origin: sum(one.origin is origin for one in planted) for origin in Origin.known()}
         if min(counts.values()) < EVERY:
             told = ", ".join(f"{count} {origin}" for origin, count in counts.items())

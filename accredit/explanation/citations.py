@@ -22,6 +22,7 @@ from accredit.answers.new_words import (
     WORD,
     denies,
     exchanges,
+    hard_words,
     holds,
     is_said_by,
     linking_words,
@@ -559,24 +560,25 @@ def _bars(passes: _Passes, span: Span, seen: Surprise) -> dict[Origin, str]:
     """Verdicts that must not be given, whatever the surprises are."""
     if span.names is None:
         return {}
-    bars = bars_by_words(span.text, passes.query, passes.texts, seen)
+    bars = bars_by_words(span.text, passes.query, passes.texts, seen, _text(passes.subject)[: span.start])
     is_open = not bars.keys() & {Origin.PASSAGES, Origin.NOWHERE}
     if is_open and (support := seen.support()) and (why := passes.exchanged(support[0], span)):
         return bars | {Origin.PASSAGES: why}
     return bars
 
 
-def bars_by_words(sentence: str, query: str, texts: Sequence[str], seen: Surprise) -> dict[Origin, str]:
+def bars_by_words(sentence: str, query: str, texts: Sequence[str], seen: Surprise, before: str) -> dict[Origin, str]:
     """Those that follow from the words alone: of a sentence that says nothing; of one with a name, a number, its unit or a
     denial that no passages say which may be cited; of one whose names what may be cited has the other way round, or of which
-    it gives another number; of one whose words passages say that no name holds together. A denial is never from memory."""
+    it gives another number; of one whose words passages say that no name holds together. A denial
+    is never from memory, nor are names and numbers that the answer has said before."""
     if query and is_said_by(sentence, query):
         return dict.fromkeys(Origin.known(), BARE)
     names = shared_names(sentence, query)
     words = [sentence[a:b] for a, b in new_words(sentence, query)]
     if not names and seen.most_held < 1.0 and all(words_said(words, sentence, texts, names)):
         return {Origin.NOWHERE: SCATTERED, Origin.PASSAGES: SCATTERED}
-    guessed = {Origin.MEMORY: GUESSED} if any(map(denies, words)) else {}
+    guessed = {Origin.MEMORY: GUESSED} if any(map(denies, words)) else repeats(sentence, query, before)
     groups = [[texts[i] for i in sorted(group)] for group in seen.sources]
     if missing := unsaid(sentence, query, groups, names):
         return guessed | {Origin.PASSAGES: f"no passage that may be cited says “{missing}”"}
@@ -587,6 +589,18 @@ def bars_by_words(sentence: str, query: str, texts: Sequence[str], seen: Surpris
         if other := says_otherwise(sentence, query, cited, names):
             return guessed | {Origin.PASSAGES: f"what is cited says “{other}” of what is asked"}
     return guessed
+
+
+def repeats(sentence: str, query: str, before: str) -> dict[Origin, str]:
+    """That a sentence is not from memory, where the answer before it says its names and numbers: the model copies them.
+
+    >>> repeats("It takes 26 hours.", "How long does it take?", "It takes 26 minutes. ")
+    {<Origin.MEMORY: 'from memory'>: 'an earlier sentence of the answer says “26”'}
+    """
+    hard = hard_words(sentence, query)
+    if not hard or not all(words_said(hard, sentence, [before], frozenset())):
+        return {}
+    return {Origin.MEMORY: f"an earlier sentence of the answer says “{hard[0]}”"}
 
 
 def _try(passes: _Passes, span: Span, candidates: list[int]) -> Surprise:
