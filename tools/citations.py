@@ -3,8 +3,8 @@
     python -m tools.citations [--minutes 14] [--only-report] [--only-tests]
 
 A real language model (`tools.language_model`) reads planted prompts to calibrate on: of nine kinds from four books, of eleven
-kinds by another generator (`tools.fresh_facts`), and of "parish" by a third (`tools.unseen_facts`); and those of "harbour", to
-be tested on ("survey" was the test before the rule was last changed). Each keeps one JSON line, and a run that is stopped, or
+kinds by another generator (`tools.fresh_facts`), and of three books by a third (`tools.unseen_facts`); and those of "railway",
+to be tested on. Each keeps one JSON line, and a run that is stopped, or
 out of time, goes on where it was. From the lines come accredit/answers/calibration.json and docs/reports/citations.md.
 """
 
@@ -14,7 +14,7 @@ import argparse
 import json
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import compress
 from pathlib import Path
@@ -36,13 +36,17 @@ from tools.unseen_facts import ORIGINS, origin_of_generated, unseen_prompts
 ROOT = Path(__file__).parents[1]
 LINES = ROOT / "benchmarks" / "results" / "citations.jsonl"
 TESTS = ROOT / "benchmarks" / "results" / "citations_tests.jsonl"
-BLIND = ROOT / "benchmarks" / "results" / "citations_blind.json"  # the verdicts on EARLIER when it was first read
+BEFORE = ROOT / "benchmarks" / "results" / "citations_before.json"  # on LAST, by the rule and the calibration before these
 REPORT = ROOT / "docs" / "reports" / "citations.md"
-LAST: unseen_facts.Book = "harbour"  # to be tested on; whoever changes the rule makes it EARLIER, and writes another
-EARLIER: unseen_facts.Book = "survey"  # the test before the rule was last changed
+LAST: unseen_facts.Book = "railway"  # to be tested on; whoever changes the rule calibrates on it, and writes another
 ROUNDS = 8  # of fresh prompts
 FRESH = 74  # of them that are read
-UNSEEN: dict[unseen_facts.Book, int] = {"parish": 6, "harbour": 5, "survey": 6}  # rounds
+UNSEEN: dict[unseen_facts.Book, int] = {"parish": 6, "survey": 6, "harbour": 5, "railway": 5}  # rounds
+OTHERS: tuple[unseen_facts.Book, ...] = (
+    "parish",
+    "survey",
+    "harbour",
+)  # each the test of a rule before this one, but the first
 PROMPTS = 90  # of each book, before those known by heart
 SEEDS: dict[Book, int] = {"people": 0, "places": 1000, "reports": 2000, "berichte": 4000}
 PLANTED = {**ORIGIN_OF_KIND, **fresh_facts.ORIGINS, **unseen_facts.ORIGINS}  # kinds that are calibrated on
@@ -52,7 +56,7 @@ EITHER = {  # kinds with two right verdicts
     "refused rightly": (Origin.NOWHERE, Origin.MEMORY),  # what matters is that nothing is cited
 }
 GENERATED = 24  # tokens of an answer that the model writes itself
-LARGE = ("people", "places", "fresh", "parish")  # books with enough prompts to be judged by the others
+LARGE = ("people", "places", "fresh", "parish", "survey", "harbour")  # books with enough prompts to be judged by the others
 ERRORS = (0.1, 0.15, 0.2)  # error rates that the report lists
 
 
@@ -63,8 +67,8 @@ def planted(prompts: int) -> Iterator[tuple[str, int, Planted]]:
             yield book, number, made
     for number, made in enumerate(fresh_prompts(ROUNDS)[:FRESH]):
         yield "fresh", number, made
-    for number, made in enumerate(unseen_prompts("parish", UNSEEN["parish"])):
-        yield "parish", number, made
+    for book in OTHERS:
+        yield from unseen(book)
 
 
 def unseen(book: unseen_facts.Book) -> Iterator[tuple[str, int, Planted]]:
@@ -120,6 +124,7 @@ def read(lines: Path) -> list[dict[str, Any]]:
 def surprise_of(line: dict[str, Any], made: Planted) -> Surprise:
     """What a line says of the surprise."""
     sentence = last_sentence(made.answer)
+    before = made.answer[: len(made.answer) - len(sentence)]
     places = new_words(sentence, made.query)[-len(line["costs"][0][1]) :]
     tells = telling(sentence, places)
     found = {frozenset(group): max(compress(costs, tells)) for group, costs in line["costs"]}
@@ -133,7 +138,7 @@ def surprise_of(line: dict[str, Any], made: Planted) -> Surprise:
     held = {group: share_said(words, costs, sentence, texts[group], names) for group in alone}
     seen = Surprise(found[nobody], found[everyone], alone, named, held)
     bars = {Origin(origin): why for origin, why in line.get("bars", {}).items()}
-    return replace(seen, bars={**bars_by_words(sentence, made.query, made.context, seen), **bars})
+    return replace(seen, bars={**bars_by_words(sentence, made.query, made.context, seen, before), **bars})
 
 
 def last_sentence(answer: str) -> str:
@@ -233,20 +238,20 @@ def report(seen: list[Told], told: Calibration) -> str:
         "# Citations on planted facts\n",
         "*Is a sentence of an answer said by a passage, by the model's own memory, or by neither; and how often is the verdict "
         "wrong?*\n",
-        f"Made by `python -m tools.citations`. {NAME} read {len(seen)} planted sentences of six books to calibrate on. What is "
-        "read off a sentence was chosen with these in view. [What a verdict "
-        "means](../answers.md#citations-that-can-be-checked).\n",
-        f"Scored planted sentences, by book: {sets}.\n",
+        f"Made by `python -m tools.citations`. {NAME} read {len(seen)} planted sentences of eight books to calibrate on. The "
+        "rule was chosen with these in view. [What a verdict means](../answers.md#citations-that-can-be-checked).\n",
+        f"Planted sentences, by book or small books together: {sets}.\n",
         "## Each book by a calibration on the others\n",
-        f"At {ERROR:.0%} allowed, of the sentences of each origin, with 95 % intervals (Clopper–Pearson). The rule was chosen "
-        "on these books, so that this is no independent test.\n",
+        f"At {ERROR:.0%} allowed, of the sentences of each origin, with 95 % intervals (Clopper–Pearson). Each book is judged "
+        "by what was fitted to the others and scored on them; the rule was chosen with all in view, so that this is no "
+        "independent test.\n",
         f"| book | right | cannot tell | {' | '.join(f'wrong: {origin}' for origin in Origin.known())} |",
         "|---|---:|---:|" + "---:|" * 3,
         *(f"| {book} | {row(some)} |" for book, some in books.items()),
         f"| all | {row([each for some in books.values() for each in some])} |",
         "",
     ]
-    return "\n".join([*text, *on_last(tested(LAST), told), "", *on_earlier(tested(EARLIER), told), ""])
+    return "\n".join([*text, *on_last(tested(LAST), told), ""])
 
 
 def row(found: list[Judged]) -> str:
@@ -267,8 +272,14 @@ def held_out(seen: list[Told]) -> dict[str, list[Judged]]:
     }
 
 
+def others(seen: list[Told], told: Calibration) -> list[Judged]:
+    """The verdicts on sentences that the calibration behind them did not see: of the last book, or, until that is read, of each
+    book by a calibration on the others."""
+    return judge(told, tested(LAST), ERROR) or [each for some in held_out(seen).values() for each in some]
+
+
 def measured(found: list[Judged]) -> dict[str, Any]:
-    """What users are told of the verdicts on the book that the rule was not made with."""
+    """What users are told of the verdicts on sentences that the calibration did not see."""
     by = {str(origin): [each for each in found if each.truth is origin] for origin in Origin.known()}
     tally = Counter(each.outcome for each in found)
     return {
@@ -282,14 +293,16 @@ def measured(found: list[Judged]) -> dict[str, Any]:
 
 def on_last(tests: list[Told], told: Calibration) -> list[str]:
     """The part of the report about prompts that nothing was tuned on."""
+    if not tests:
+        return ["## A book that the rule was not made with\n", f"“{LAST}” is written, and nothing of it has been read yet."]
     found = judge(told, tests, ERROR)
     cpu, passes = (float(np.mean([each(x.line) for x in found])) for each in (lambda x: x["cpu"], lambda x: len(x["costs"])))
     text = [
         "## A book that the rule was not made with\n",
         f"{len(tests)} sentences of “{LAST}” (`tools/unseen_facts.py`: topics, names and wordings of its own; refusals, "
         "negated statements, changed digits and units, exchanged names, lists, second sentences, passages that "
-        "disagree; a quarter in German; answers that the model wrote itself). It was written, and its key checked, "
-        "before anything of it was read; the rule was fixed by then, and was not changed for it. Left out is what the "
+        "disagree; a third in German or French; answers that the model wrote itself). It was written, its key checked and "
+        "the rule fixed before anything of it was read; the rule was not changed for it. Left out is what the "
         "model does not know by heart, what it wrote without a planted value, and what it copied about somebody else. "
         f"{passes:.1f} forward passes and one backward pass per sentence, {cpu:.1f} CPU-seconds on one thread.\n",
         "Of the sentences of each origin, with 95 % intervals; allowed is the share on the left.\n",
@@ -323,25 +336,14 @@ def on_last(tests: list[Told], told: Calibration) -> list[str]:
     return [*text, "", candidates(found)]
 
 
-def on_earlier(tests: list[Told], told: Calibration) -> list[str]:
-    """The part of the report about the book that was the test before the rule was last changed."""
-    return [
-        "## The book that the rule was last changed for\n",
-        f"{len(tests)} sentences of “{EARLIER}”, of the same kinds. Nothing was tuned on it before the first row was seen. The "
-        "rule was then wrong of exchanged names, of a passage about somebody else that a unit held together with one about "
-        "whom was asked, of a denial that the model guessed, and of a copied answer that the key did not know. These kinds are "
-        "barred since, or left out; the other rows are by that rule, and no test of it.\n",
-        *table(tests, told, [f"| {ERROR:.0%}, when first read | {json.loads(BLIND.read_text(encoding='utf-8'))['row']} |"]),
-    ]
-
-
-def table(tests: list[Told], told: Calibration, before: Sequence[str] = ()) -> list[str]:
-    """What is said of a book at several error rates, after rows that were kept."""
+def table(tests: list[Told], told: Calibration) -> list[str]:
+    """What is said of a book at several error rates, and was said before the rule was changed."""
+    before = json.loads(BEFORE.read_text(encoding="utf-8"))["row"] if BEFORE.is_file() else ""
     return [
         f"| allowed | right | cannot tell | {' | '.join(f'wrong: {origin}' for origin in Origin.known())} |",
         "|---:|" + "---:|" * 5,
-        *before,
         *(f"| {error:.0%} | {row(judge(told, tests, error))} |" for error in ERRORS),
+        *([f"| {ERROR:.0%}, rule before | {before} |"] if before else []),
     ]
 
 
@@ -386,7 +388,7 @@ def main() -> None:
             measure(list(prompts), file, need_model(), (until - time.monotonic()) / 60)
     seen = told_apart(read(LINES), planted(PROMPTS))
     told = calibration(seen)
-    told = replace(told, facts={**told.facts, "measured": measured(judge(told, tested(LAST), ERROR))})
+    told = replace(told, facts={**told.facts, "measured": measured(others(seen, told))})
     CALIBRATED.write_text(told.to_json() + "\n", encoding="utf-8")
     REPORT.write_text(report(seen, told), encoding="utf-8")
 

@@ -1,9 +1,10 @@
 # ruff: noqa: E501 (facts, one to a line)
-"""Planted prompts of kinds that are easily judged wrong: the book "parish", to calibrate on, and "survey" and "harbour", to test.
+"""Planted prompts of kinds that are easily judged wrong: the books "parish", "survey" and "harbour", to calibrate on, and "railway", to test.
 
 Beside passages that say it, say otherwise or say nothing: answers that refuse although a passage says it, or that turn a
 statement into its opposite; numbers with one digit changed; two names in each other's place; lists of which one entry is wrong;
-answers of two sentences; two passages that disagree; a quarter in German; in "harbour" also the right number in another unit.
+answers of two sentences; two passages that disagree; a quarter in German; in "harbour" and "railway" also the right number in
+another unit, and in "railway" some French.
 Whoever changes a verdict must not look at what it makes of the last book before that is done; then another book is needed.
 """
 
@@ -11,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeVar
 
 import numpy as np
@@ -20,7 +21,7 @@ from accredit.answers.planted import Planted
 from accredit.answers.verdicts import Origin
 
 T = TypeVar("T")
-Book = Literal["parish", "survey", "harbour"]
+Book = Literal["parish", "survey", "harbour", "railway"]
 ORIGINS: Mapping[str, Origin] = {
     "single": Origin.PASSAGES,
     "many": Origin.PASSAGES,  # one passage of 10 to 24 says it
@@ -631,7 +632,209 @@ HARBOUR = Facts(
     (8, 2),
     ("unit", "known"),
 )  # fmt: skip
-FACTS: Mapping[Book, Facts] = {"parish": PARISH, "survey": SURVEY, "harbour": HARBOUR}
+_STAFF = (
+    "Alasdair Boyle", "Birgit Falk", "Clement Roux", "Dagny Holt", "Ettore Vitale", "Fenna de Wit", "Gregor Balint", "Hedda Sorum",
+    "Imran Qureshi", "Judit Varga", "Kester Pryce", "Leonie Dufour",
+)  # fmt: skip
+_ENGINES = ("the Black Heron", "the Duchess", "Number Nine", "the Iron Maid", "the Tempest", "Old Barnaby", "the Vulcan Star")
+_HALTS = ("Thistle Halt", "Upper Wend", "Corrie Junction", "Lambsgate", "Mossdale Halt", "Quarry Road", "Beacon Cross")
+_SLOPES = (
+    "the Priory Slope",
+    "Hollow Acre",
+    "the Chalk Bank",
+    "Widow's Rise",
+    "the Amber Terrace",
+    "Fox Terrace",
+    "the Long Row",
+)
+_TUNNELS = (
+    "the Gannet Tunnel",
+    "the Stag Viaduct",
+    "the Crane Tunnel",
+    "the Weir Viaduct",
+    "the Birch Cutting",
+    "the Ox Viaduct",
+)
+_KELLER = ("der Klosterkeller", "der Brunnenschacht", "der Eiskeller", "der Nordstollen", "der Salzschacht", "der Amtskeller")
+_BETRIEBE = ("das Sägewerk", "die Molkerei", "die Gärtnerei", "das Stellwerk", "die Kelterei", "die Brennerei", "das Hofgut")
+_TABLEAUX = (
+    "le portrait du notaire",
+    "le grand paravent",
+    "le triptyque vert",
+    "le plafond du salon",
+    "le panneau ovale",
+    "le vitrail nord",
+)
+_FROMAGES = ("le fromage bleu", "le chevrier rond", "le pavé gris", "le fromage au foin", "le petit cendré", "le rocher blanc")
+_CAVES = ("la cave Morel", "la cave Bastide", "la cave Tournier", "la cave des Ormes", "la cave Perrin", "la cave du Puits")
+RAILWAY = Facts(
+    (
+        Topic(
+            "How many kilometres is {who} from the terminus?", "{who} is {what} kilometres from the terminus.",
+            ("It is {what} kilometres from the terminus to {who}.", "Distance from the terminus, {who}: {what} kilometres."),
+            "Whoever walks the line from the terminus has {what} kilometres behind him when the lamps of {who} come into sight.",
+            "{who} lies as far from the terminus as {other}.", "How far {who} is from the terminus is not printed anywhere.",
+            _HALTS, ("113", "127", "148", "159", "176", "182", "231", "264"), ("kilometres", "miles"),
+        ),
+        Topic(
+            "How heavy is {who}?", "{who} weighs {what} tonnes.",
+            ("On the weighbridge {who} came to {what} tonnes.", "Weight of {who}: {what} tonnes."),
+            "The old bridge groaned under the {what} tonnes of {who}.",
+            "{who} is just as heavy as {other}.", "The weight of {who} could not be found.",
+            _ENGINES, ("41", "54", "67", "72", "86", "95", "109"), ("tonnes", "kilograms"),
+        ),
+        Topic(
+            "Who drives {who}?", "{who} is driven by {what}.",
+            ("This summer {who} is driven by {what}.", "{what} drives {who} on all weekdays."),
+            "With one hand on the regulator of {who} and a pipe in the other, {what} waves to the children.",
+            "{who} and {other} have the same driver.", "Nobody has written down who drives {who}.",
+            _ENGINES, _STAFF,
+        ),
+        Topic(
+            "Which grape grows on {who}?", "On {who} the grape is {what}.",
+            ("The vines on {who} are all {what}.", "{who}: planted with {what}."),
+            "Walk up {who} in September and you will taste nothing but {what}.",
+            "The same grape grows on {who} as on {other}.", "The grape of {who} is not stated.",
+            _SLOPES, ("Silvaner", "Merlot", "Furmint", "Malbec", "Riesling", "Gamay", "Tannat"),
+        ),
+        Topic(
+            "How much is a season ticket to {who}?", "A season ticket to {who} costs {what} euros.",
+            ("For a season ticket to {who} one pays {what} euros.", "Season ticket, {who}: {what} euros."),
+            "Commuters from {who} grumble about the {what} euros that their season ticket takes out of their purse.",
+            "A season ticket to {who} costs as much as one to {other}.", "There are no details on the season ticket to {who}.",
+            _HALTS, ("185", "214", "238", "272", "296", "325", "361"), ("euros", "francs"),
+        ),
+        Topic(
+            "When was {who} last inspected?", "{who} was last inspected on {what}.",
+            ("The last inspection of {who} was on {what}.", "Inspected: {who}, {what}."),
+            "It is on {what} that an engineer last tapped the stones of {who} with a hammer.",
+            "{who} was last inspected on the same day as {other}.", "The date of the last inspection of {who} is missing.",
+            _TUNNELS, ("3 June", "17 June", "5 July", "21 July", "9 August", "26 August", "12 September"),
+        ),
+        Topic(
+            "What does {who} collect?", "{who} collects {what}.",
+            ("Since childhood {who} collects {what}.", "Hobby of {who}: collecting {what}."),
+            "There is no room left for guests at the house of {who}, because of all the {what} in it.",
+            "{who} and {other} collect the same thing.", "It is not known what {who} collects.",
+            _STAFF, ("stamps", "teapots", "butterflies", "lanterns", "coins", "thimbles", "fossils"),
+        ),
+        Topic(
+            "Wie tief ist {who}?", "{who} ist {what} Meter tief.",
+            ("Bis zum Grund ist {who} {what} Meter tief.", "Tiefe laut Plan, {who}: {what} Meter."),
+            "Nach {what} Metern Seil schlug die Lampe auf dem Boden auf, so weit geht {who} hinab.",
+            "{who} ist genauso tief wie {other}.", "Wie tief {who} ist, wurde nie gemessen.",
+            _KELLER, ("13", "17", "24", "28", "36", "43", "59"), ("Meter", "Fuß"),
+        ),
+        Topic(
+            "Wer leitet {who}?", "{what} leitet {who}.",
+            ("Seit dem Herbst leitet {what} {who}.", "Leitung: {who}, {what}."),
+            "Ohne eine Unterschrift von {what} geschieht nichts, {who} gehorcht nur dieser Hand.",
+            "Wer {other} leitet, leitet auch {who}.", "Wer {who} leitet, ist nicht bekannt.",
+            _BETRIEBE, _STAFF,
+        ),
+        Topic(
+            "Qui a peint {who} ?", "{who} a été peint par {what}.",
+            ("{who} a été peint par {what} en un hiver.", "Peintre, {who} : {what}."),
+            "On reconnaît dans {who} la main de {what}, qui y travaillait la nuit.",
+            "{who} est du même peintre que {other}.", "On ne sait pas qui a peint {who}.",
+            _TABLEAUX, _STAFF,
+        ),
+        Topic(
+            "Combien pèse {who} ?", "{who} pèse {what} grammes.",
+            ("Sur la balance, {who} pèse {what} grammes.", "Poids, {who} : {what} grammes."),
+            "Il a fallu {what} grammes pour faire pencher la balance du côté où était posé {who}.",
+            "{who} pèse autant que {other}.", "Le poids : {who} n'a jamais été pesé.",
+            _FROMAGES, ("145", "168", "195", "217", "242", "286", "334"), ("grammes", "kilos"),
+        ),
+        Topic(
+            "Qui garde la clef de {who} ?", "La clef de {who} est gardée par {what}.",
+            ("C'est {what} qui garde la clef de {who}.", "Clef de {who} : {what}."),
+            "Pour entrer dans {who}, il faut demander poliment à {what}, qui porte la clef au cou.",
+            "La même personne garde la clef de {who} et celle de {other}.", "Rien n'est dit de la clef de {who}.",
+            _CAVES, _STAFF,
+        ),
+    ),
+    (
+        Deed("Who relieved whom at the signal box?", "{a} relieved {b} at the signal box.", "At six {b} was relieved by {a} at the signal box."),
+        Deed("Who overtook whom on the last bend?", "{a} overtook {b} on the last bend.", "It happened on the last bend: {a} overtook {b}."),
+        Deed("Who sent a telegram to whom?", "{a} sent a telegram to {b}.", "A telegram was sent to {b} by {a}."),
+        Deed("Who trained whom as a guard?", "{a} trained {b} as a guard.", "Two winters long {a} trained {b} as a guard."),
+        Deed("Wer hat wen angerufen?", "{a} hat {b} angerufen.", "Kurz vor Mitternacht hat {a} {b} angerufen."),
+        Deed("Qui a remplacé qui ?", "{a} a remplacé {b}.", "Au mois de mai {a} a remplacé {b}."),
+    ),
+    (
+        YesNo("Is there a buffet at {who}?", "There is a buffet at {who}.", "There is no buffet at {who}.", "There is no buffet at {who}."),
+        YesNo("Can one buy tickets at {who}?", "One can buy tickets at {who}.", "One cannot buy tickets at {who}.",
+              "No, one cannot buy tickets at {who}."),
+        YesNo("Was {who} painted this year?", "{who} was painted this year.", "{who} was not painted this year.",
+              "{who} was not painted this year."),
+        YesNo("Does the night train stop at {who}?", "The night train stops at {who}.", "The night train does not stop at {who}.",
+              "No, the night train doesn't stop at {who}."),
+        YesNo("Hat {who} einen Warteraum?", "{who} hat einen Warteraum.", "{who} hat keinen Warteraum.", "{who} hat keinen Warteraum."),
+    ),
+    (
+        Group("Who was fined by the inspector?", "{a}, {b} and {c} were fined by the inspector.",
+              ("{a} was fined by the inspector.", "The inspector fined {b} as well.", "A fine from the inspector went to {c}."),
+              "{d} was praised by the inspector."),
+        Group("Who works the night shift?", "The night shift is worked by {a}, {b} and {c}.",
+              ("{a} works the night shift.", "On the night shift one also meets {b}.", "{c} has worked the night shift since May."),
+              "{d} works the early shift."),
+        Group("Who can read music?", "{a}, {b} and {c} can read music.",
+              ("{a} can read music.", "Music is also read by {b}.", "{c} learned to read music at school."),
+              "{d} can read maps."),
+        Group("Wer hat den Zug verpasst?", "{a}, {b} und {c} haben den Zug verpasst.",
+              ("{a} hat den Zug verpasst.", "Den Zug verpasst hat auch {b}.", "{c} kam zu spät und hat den Zug verpasst."),
+              "{d} hat den Bus verpasst."),
+    ),
+    _STAFF, ("Lower Wend", "the Goods Yard", "Abbot's Crossing", "the Water Tower", "Sidings Cottage", "the Parcels Office"),
+    (
+        ("What is the capital of Cyprus?", "The capital of Cyprus is Nicosia.", "The capital of Cyprus is Paphos."),
+        ("What is the capital of Estonia?", "The capital of Estonia is Tallinn.", "The capital of Estonia is Tartu."),
+        ("What is the capital of Lithuania?", "Lithuania's capital is Vilnius.", "The capital of Lithuania is Kaunas."),
+        ("What is the capital of Albania?", "The capital of Albania is Tirana.", "The capital of Albania is Durres."),
+        ("What is the capital of Malta?", "The capital of Malta is Valletta.", "The capital of Malta is Gozo."),
+        ("What is the capital of Libya?", "The capital of Libya is Tripoli.", "The capital of Libya is Misrata."),
+        ("What is the capital of Tunisia?", "The capital of Tunisia is Tunis.", "The capital of Tunisia is Sfax."),
+        ("What is the capital of Somalia?", "The capital of Somalia is Mogadishu.", "The capital of Somalia is Merca."),
+        ("What is the capital of Sudan?", "The capital of Sudan is Khartoum.", "The capital of Sudan is Nyala."),
+        ("What is the capital of Jamaica?", "The capital of Jamaica is Kingston.", "The capital of Jamaica is Portmore."),
+        ("What is the capital of Armenia?", "The capital of Armenia is Yerevan.", "The capital of Armenia is Gyumri."),
+        ("What is the capital of Azerbaijan?", "The capital of Azerbaijan is Baku.", "The capital of Azerbaijan is Ganja."),
+        ("What is the capital of Oman?", "The capital of Oman is Muscat.", "The capital of Oman is Sohar."),
+        ("What is the capital of Bahrain?", "The capital of Bahrain is Manama.", "The capital of Bahrain is Riffa."),
+        ("What is the capital of Illinois?", "The capital of Illinois is Springfield.", "The capital of Illinois is Peoria."),
+        ("What is the capital of Arizona?", "The capital of Arizona is Phoenix.", "The capital of Arizona is Tempe."),
+        ("What is the capital of Tennessee?", "The capital of Tennessee is Nashville.", "The capital of Tennessee is Memphis."),
+        ("What is the capital of Ohio?", "The capital of Ohio is Columbus.", "The capital of Ohio is Toledo."),
+        ("Who wrote Wuthering Heights?", "Wuthering Heights was written by Emily Brontë.", "Wuthering Heights was written by Ada Winch."),
+        ("Who wrote Jane Eyre?", "Jane Eyre was written by Charlotte Brontë.", "Jane Eyre was written by Ada Winch."),
+        ("Who wrote the Odyssey?", "The Odyssey was written by Homer.", "The Odyssey was written by Ada Winch."),
+        ("Who wrote Les Misérables?", "Les Misérables was written by Victor Hugo.", "Les Misérables was written by Ada Winch."),
+        ("Who wrote Treasure Island?", "Treasure Island was written by Robert Louis Stevenson.", "Treasure Island was written by Ada Winch."),
+        ("Who painted The Scream?", "The Scream was painted by Edvard Munch.", "The Scream was painted by Ada Winch."),
+        ("What is the capital of Kazakhstan?", "The capital of Kazakhstan is Astana.", "The capital of Kazakhstan is Shymkent."),
+        ("How many players are in a volleyball team?", "A volleyball team has six players.", "On this map a volleyball team has nine players."),
+        ("How many zeros are in a million?", "A million has six zeros.", "On this map a million has nine zeros."),
+        ("How many legs does an insect have?", "An insect has six legs.", "An insect has fourteen legs."),
+        ("What is 8 times 8?", "8 times 8 is 64.", "On this ticket 8 times 8 is 72."),
+        ("What is 5 times 5?", "5 times 5 is 25.", "On this ticket 5 times 5 is 35."),
+        ("What is the chemical symbol for copper?", "The chemical symbol for copper is Cu.", "The symbol for copper is Cp."),
+        ("What is a baby sheep called?", "A baby sheep is called a lamb.", "A baby sheep is called a cygnet."),
+        ("What is the opposite of young?", "The opposite of young is old.", "The opposite of young is beige."),
+        ("In which country is Stonehenge?", "Stonehenge is in England.", "Stonehenge is in Iceland."),
+        ("In which country is the Brandenburg Gate?", "The Brandenburg Gate is in Germany.", "The Brandenburg Gate is in Iceland."),
+        ("Was ist die Hauptstadt von Polen?", "Die Hauptstadt von Polen ist Warschau.", "Die Hauptstadt von Polen ist Posen."),
+        ("Quelle est la capitale de l'Italie ?", "La capitale de l'Italie est Rome.", "La capitale de l'Italie est Gênes."),
+        ("Quelle est la capitale de l'Espagne ?", "La capitale de l'Espagne est Madrid.", "La capitale de l'Espagne est Bilbao."),
+    ),
+    (
+        "The timetable changes in May.", "Bring a warm coat.", "The stationmaster has a cat.", "Luggage is left at one's own risk.",
+        "Steam hung over the yard.", "A whistle was heard twice.", "The harvest was late.",
+    ),
+    (8, 2),
+    ("unit", "known"),
+)  # fmt: skip
+FACTS: Mapping[Book, Facts] = {"parish": PARISH, "survey": SURVEY, "harbour": HARBOUR, "railway": RAILWAY}
 
 
 def unseen_prompts(book: Book, rounds: int, seed: int = 0) -> list[Planted]:
@@ -644,6 +847,14 @@ def unseen_prompts(book: Book, rounds: int, seed: int = 0) -> list[Planted]:
         found.append(draw.prompt(facts.known[known % len(facts.known)]))
         known += kind.startswith("known")
     return found
+
+
+def planted(book: Book, kind: str, seed: int, passages: int) -> Planted:
+    """One prompt of a kind with so many passages, each of one sentence."""
+    facts, rng = FACTS[book], np.random.default_rng([seed, passages, 11])
+    draw = _Draw(replace(facts, most=(facts.most[0], 1)), facts.topics[int(rng.integers(len(facts.topics)))], kind, rng)
+    draw.count = passages
+    return draw.prompt(facts.known[seed % len(facts.known)])
 
 
 def origin_of_generated(made: Planted, answer: str, book: Book) -> Origin | None:
@@ -772,5 +983,6 @@ class _Draw:
         return " ".join([text, *more] if self.rng.random() < 0.6 else [*more, text])
 
 
-def _language(topic: Topic) -> bool:
-    return topic.asks.split()[0] in ("Wer", "Wie", "Wem")
+def _language(topic: Topic) -> str:
+    begins = {"Wer": "de", "Wie": "de", "Wem": "de", "Qui": "fr", "Combien": "fr"}
+    return begins.get(topic.asks.split()[0], "en")

@@ -259,16 +259,18 @@ class AnsweringModel:
         )
         return np.array(row["input_ids"], dtype=np.int64), np.array(row["offset_mapping"], dtype=np.int64).reshape(-1, 2)
 
-    def check_length(self, prompt: int, answer: int) -> None:
-        """Refuse what the model cannot read at once; the answer of an encoder–decoder counts what was said before it."""
+    def check_length(self, prompt: int, answer: int, too_long: Callable[[int], str] = lambda _: "") -> None:
+        """Refuse what the model cannot read at once; the answer of an encoder–decoder counts what was said before it.
+
+        `too_long` names a part that alone is more than so many tokens, if there is one.
+        """
         most, asked = self.text_model.longest(), prompt if self.encodes else prompt + answer
         if max(asked, answer) > most:
             which = "answer has" if answer > prompt else "prompt has"
             what = which if self.encodes else f"prompt and answer ({answer}) have"
-            raise InvalidInput(
-                f"{what} {max(asked, answer)} tokens and {self.name} reads {most}; give less context, or a shorter answer",
-                code="too-many",
-            )
+            one = too_long(most)
+            do = f"cut {one[:30]!r}… into several, it is too long alone" if one else "give less context, or a shorter answer"
+            raise InvalidInput(f"{what} {max(asked, answer)} tokens and {self.name} reads {most}; {do}", code="too-many")
 
     # Answers
 

@@ -12,6 +12,8 @@ import re
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
+from accredit.answers.quantities import says_another, says_unit, unit_asked, unit_beside
+
 WORD = re.compile(r"\w+(?:[’'\-]\w+)*")
 BEGINS = re.compile(r"(?:^\s*|[.!?:]\s+)[^\w\s]*\Z")  # what stands before the first word of a sentence
 STEM = 5  # letters by which two longer words are the same: "travel" and "travelled"
@@ -181,16 +183,28 @@ def share_said(
 
 
 def unsaid(sentence: str, asked: str, groups: Iterable[Sequence[str]], names: frozenset[str]) -> str:
-    """The first new number or denial of a sentence that none of some groups of texts says; empty if there is none.
+    """The first new number, with its unit, name or denial of a sentence that none of some groups of texts says; empty if there
+    is none.
 
     >>> unsaid("It has 62 rooms.", "How many rooms has it?", [["It has 61 rooms."], ["Rooms: 62."]], frozenset())
     ''
     >>> unsaid("It has 62 rooms.", "How many rooms has it?", [["It has 61 rooms."]], frozenset())
     '62'
+    >>> unsaid("It is 5 km away.", "How far away is it?", [["It is 5 miles away."]], frozenset())
+    '5 km'
     """
-    hard = [word for a, b in new_words(sentence, asked) if _has_digit(word := sentence[a:b]) or denies(word)]
-    said = [words_said(hard, sentence, texts, names) for texts in groups]
-    return next((word for i, word in enumerate(hard) if not any(each[i] for each in said)), "")
+    every, hard = list(groups), _hard_places(sentence, asked)
+    said = [words_said([sentence[a:b] for a, b in hard], sentence, texts, names) for texts in every]
+    for i, (a, b) in enumerate(hard):
+        saying = [texts for texts, each in zip(every, said, strict=True) if each[i]]
+        if not saying:
+            return sentence[a:b]
+        if _has_digit(sentence[a:b]):
+            beside, shown = unit_beside(sentence, a, b)
+            wanted = beside or unit_asked(asked)
+            if wanted and not any(says_unit(sentence[a:b], wanted, asked, texts) for texts in saying):
+                return shown
+    return ""
 
 
 def exchanges(sentence: str, asked: str) -> list[tuple[tuple[int, int], tuple[int, int]]]:
@@ -235,14 +249,41 @@ def turned_round(sentence: str, asked: str, texts: Sequence[str]) -> str:
     return ""
 
 
-def only_denies(sentence: str, asked: str) -> bool:
-    """Whether all that a sentence says beyond a question is that it is not so.
+def hard_words(sentence: str, asked: str) -> list[str]:
+    """The new names, numbers and denials of a sentence, which can be said in no other words.
 
-    >>> only_denies("It is not open.", "Is it open?"), only_denies("It has no cook.", "Is it open?")
-    (True, False)
+    >>> hard_words("In 1907 Edda Kroll gave it away.", "Who gave it away?")
+    ['1907', 'Edda', 'Kroll']
     """
-    words = {_key(word) for word in WORD.findall(sentence) if _has_content(word)} - _keys(asked)
-    return words == {_key("not")}
+    return [sentence[a:b] for a, b in _hard_places(sentence, asked)]
+
+
+def _hard_places(sentence: str, asked: str) -> list[tuple[int, int]]:
+    places = new_words(sentence, asked)
+    tell = zip(places, telling(sentence, places), strict=True)
+    return [(a, b) for (a, b), tells in tell if tells and _is_hard(sentence[a:b])]
+
+
+def says_otherwise(sentence: str, asked: str, texts: Sequence[str], names: frozenset[str]) -> str:
+    """What those of several texts that hold the names say in place of a number of a sentence which only the others have; empty
+    if they say nothing else.
+
+    >>> texts = ["The red bridge is 214 m long.", "The Iron Bridge is 236 m long."]
+    >>> says_otherwise("The red bridge is 236 m long.", "How long is the red bridge?", texts, frozenset({"red"}))
+    '214 m'
+    """
+    about = [text for text in texts if holds(text, names)] if names and len(texts) > 1 else []
+    for a, b in new_words(sentence, asked):
+        if _has_digit(sentence[a:b]):
+            wanted = unit_beside(sentence, a, b)[0] or unit_asked(asked)
+            if other := says_another(sentence[a:b], wanted, about):
+                return other
+    return ""
+
+
+def _is_hard(word: str) -> bool:
+    """Whether a word can be said in no other: a name, a number or a denial."""
+    return _has_digit(word) or denies(word) or word[0].isupper()
 
 
 def _has_content(word: str) -> bool:

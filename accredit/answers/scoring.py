@@ -41,12 +41,18 @@ class ModelPays:
         whole = parts.rows(everybody, answers[0])[0]
         for answer in answers:
             before = len(model.start) + len(whole.said) if model.encodes else 0
-            model.check_length(len(whole.ids), before + len(answer.ids))
+            model.check_length(len(whole.ids), before + len(answer.ids), self._too_long)
         self._length, self._prompt = len(whole.read), len(whole.ids)
 
     @property
     def players(self) -> tuple[str, ...]:
         return self.parts.players
+
+    def _too_long(self, most: int) -> str:
+        """The player whose part alone is more than the model reads; empty if there is none."""
+        alone = self.parts.rows(np.eye(len(self.players), dtype=bool), self.answers[0])
+        longest = int(np.argmax([len(row.ids) for row in alone]))
+        return self.players[longest] if len(alone[longest].ids) + len(self.answers[0].ids) > most else ""
 
     @property
     def rows(self) -> int:

@@ -14,15 +14,17 @@ words which a group that may be cited says (`words_said`); a denial is said by a
 the logarithms and h, fitted to planted prompts, says how likely each origin is, and how unlike the others of its origin a
 sentence is: the *nonconformity* −log p(origin).
 
-Some sentences get no verdict whatever the numbers are (`Surprise.bars`): those that say nothing which the question does not
-say; those that are as likely with two of their names exchanged; lists whose entries stand in passages that share no name.
+Some verdicts are barred whatever the numbers are (`Surprise.bars`): that passages support a name, a number with its unit or a
+denial which none of them says, or names that could be exchanged; that a denial is from memory, since it can be guessed; any of
+a sentence that says nothing beyond the question. A verdict that is barred cannot be given wrongly: p(origin) is that among
+the origin and what is not barred.
 
-Split conformal prediction with one calibration set per origin (Vovk, 2012), from planted prompts that were not fitted to,
-turns nonconformities into p-values: of sentences of one origin, drawn like those of the calibration, at most a share ε has
-a p-value of ε or less for its own origin. There is one set per book of planted facts, and the largest p-value counts: so that
-holds for sentences like those of any one book, or of any mixture of the books. The verdict is the one origin with a larger
-p-value than ε. Where two or none are left, it is "cannot tell". So, whatever its origin, a sentence gets a wrong verdict with
-probability at most ε.
+Conformal prediction with one calibration set per origin (Vovk, 2012) turns nonconformities into p-values. The unit is the book
+of planted facts, with people, topics and wordings of its own: each is scored by a regression that was fitted to the others, as
+a book will be that nobody has seen, and a new sentence is compared with each book by the regression of that book. The largest
+p-value counts: of sentences of one origin that are like those of any one book, or of any mixture of books, at most a share ε
+has a p-value of ε or less for its own origin. The verdict is the one origin with a larger p-value than ε. Where two or none are
+left, it is "cannot tell". So, whatever its origin, such a sentence gets a wrong verdict with probability at most ε.
 """
 
 from __future__ import annotations
@@ -42,13 +44,13 @@ from accredit.core import FloatArray
 from accredit.errors import InvalidInput
 
 FEATURES = 5  # a constant, three surprises, and the share that the words of passages account for
-EVERY = 3  # of so many planted sentences one is fitted to
-LEAST = 20  # scored sentences of one book and origin that make a calibration set of their own; smaller ones are put together
+EVERY = 3  # of so many planted sentences of each origin one is fitted to, where there is no other book
+LEAST = 20  # sentences of each origin that make a set of a book; smaller books are put together
 SUFFICES = 0.85  # share of the surprise that passages alone must take away to be cited; chosen on the calibration prompts
 PENALTY = 0.01  # on the squares of the weights
 ERROR = 0.1  # share of wrong verdicts that is allowed, for each origin
 Passages = frozenset[int]
-FORMAT = 4  # of the JSON
+FORMAT = 5  # of the JSON
 CALIBRATED = Path(__file__).with_name("calibration.json")
 
 
@@ -142,11 +144,12 @@ class Scored:
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """Weights of the regression, and nonconformities of planted sentences of each origin, as one model read them."""
+    """Nonconformities of planted sentences of each origin, as one model read them: one set per book, or of small books
+    together, and the weights of the regression that was fitted to all other sets."""
 
     model: str  # the name of the model
-    weights: FloatArray  # (5, 3) features × origins, in the order of `Origin.known`
-    scores: Mapping[Origin, Sequence[Sequence[float]]]  # one set per book, or of small books together; in rising order
+    weights: FloatArray  # (sets, 5, 3): features × origins, in the order of `Origin.known`
+    scores: Mapping[Origin, Sequence[Sequence[float]]]  # of each set in rising order
     fingerprint: str = ""  # of the model's weights; empty: not known
     facts: Facts = field(default_factory=dict)  # what was run, and how it did on other planted prompts
 
@@ -156,13 +159,14 @@ class Calibration:
             Origin(origin): tuple(tuple(sorted(float(x) for x in each)) for each in some)
             for origin, some in self.scores.items()
         }
-        if weights.shape != (FEATURES, len(Origin.known())):
+        if weights.ndim != 3 or weights.shape[1:] != (FEATURES, len(Origin.known())):
             raise InvalidInput(
-                f"weights has shape {weights.shape}; {FEATURES} × 3 are needed", argument="weights", code="shape"
+                f"weights has shape {weights.shape}; sets × {FEATURES} × 3 are needed", argument="weights", code="shape"
             )
-        if set(scores) != set(Origin.known()) or not all(some and all(some) for some in scores.values()):
+        if set(scores) != set(Origin.known()) or not all(len(some) == len(weights) and all(some) for some in scores.values()):
             raise InvalidInput(
-                f"scores has {', '.join(scores) or 'nothing'}; give numbers for each of {', '.join(Origin.known())}",
+                f"scores has {', '.join(scores) or 'nothing'}; give {len(weights)} sets of numbers for each of "
+                f"{', '.join(Origin.known())}",
                 argument="scores",
                 code="missing",
             )
@@ -172,31 +176,42 @@ class Calibration:
 
     @classmethod
     def fit(cls, model: str, planted: Sequence[Scored], fingerprint: str = "", **facts: Any) -> Calibration:
-        """From planted sentences: every third one of each origin is fitted to, the others are scored."""
-        by_origin = {origin: [one for one in planted if one.origin is origin] for origin in Origin.known()}
-        if min(map(len, by_origin.values())) < EVERY:
-            counts = ", ".join(f"{len(some)} {origin}" for origin, some in by_origin.items())
+        """From planted sentences of several books: each set is scored by a regression that was fitted to the others. Of one
+        book alone every third sentence is fitted to, and the rest is scored."""
+        counts = {origin: sum(one.origin is origin for one in planted) for origin in Origin.known()}
+        if min(counts.values()) < EVERY:
+            told = ", ".join(f"{count} {origin}" for origin, count in counts.items())
             raise InvalidInput(
-                f"{len(planted)} planted sentences are too few ({counts}): {EVERY} of each origin are needed; ask for more "
+                f"{len(planted)} planted sentences are too few ({told}): {EVERY} of each origin are needed; ask for more "
                 "prompts",
                 argument="prompts",
                 code="range",
             )
-        weights = _fit([one for some in by_origin.values() for one in some[::EVERY]])
-        scores = {}
-        for origin, some in by_origin.items():
-            books: dict[str, list[float]] = {}
-            for i, one in enumerate(some):
-                if i % EVERY:
-                    books.setdefault(one.book, []).append(_nonconformity(weights, one.seen, origin))
-            scores[origin] = _sets(list(books.values()))
-        return cls(model, weights, scores, fingerprint, facts)
+        sets = _sets(planted)
+        if len(sets) > 1:
+            fitted_to = [[one for other in sets if other is not some for one in other] for some in sets]
+        else:
+            by_origin = [[one for one in planted if one.origin is origin] for origin in Origin.known()]
+            fitted_to = [[one for some in by_origin for one in some[::EVERY]]]
+            sets = [[one for some in by_origin for i, one in enumerate(some) if i % EVERY]]
+        weights = [_fit(some) for some in fitted_to]
+        scores = {
+            origin: [
+                [_nonconformity(fitted, one.seen, origin) for one in some if one.origin is origin]
+                for some, fitted in zip(sets, weights, strict=True)
+            ]
+            for origin in Origin.known()
+        }
+        return cls(model, np.stack(weights), scores, fingerprint, facts)
 
     def p_value(self, seen: Surprise, origin: Origin) -> float:
         """(1 + how many planted sentences of this origin are no less unlike it) / (1 + how many there are), the largest over
         the sets."""
-        mine = _nonconformity(self.weights, seen, origin)
-        return max((1 + sum(score >= mine for score in scores)) / (1 + len(scores)) for scores in self.scores[origin])
+        found = []
+        for weights, scores in zip(self.weights, self.scores[origin], strict=True):
+            mine = _nonconformity(weights, seen, origin)
+            found.append((1 + sum(score >= mine for score in scores)) / (1 + len(scores)))
+        return max(found)
 
     def p_values(self, seen: Surprise) -> dict[Origin, float]:
         """One for each origin."""
@@ -242,16 +257,32 @@ class Calibration:
 
 def _nonconformity(weights: FloatArray, seen: Surprise, origin: Origin) -> float:
     z = seen.features @ weights
-    return float(np.logaddexp.reduce(z) - z[Origin.known().index(origin)])
+    here = Origin.known().index(origin)
+    may = [i for i, each in enumerate(Origin.known()) if i == here or each not in seen.bars]
+    return float(np.logaddexp.reduce(z[may]) - z[here])
 
 
-def _sets(books: list[list[float]]) -> list[list[float]]:
-    """One set per book; books with few are put together, and with the smallest of the others if they are still few."""
-    large = sorted((book for book in books if len(book) >= LEAST), key=len)
-    rest = [score for book in books if len(book) < LEAST for score in book]
-    if len(rest) >= LEAST or not large:
-        return [*large, rest] if rest else large
-    return [[*large[0], *rest], *large[1:]]
+def _sets(planted: Sequence[Scored]) -> list[list[Scored]]:
+    """The sentences of each book; books with few of an origin are put together, and with the last of these what is left."""
+    books: dict[str, list[Scored]] = {}
+    for one in planted:
+        books.setdefault(one.book, []).append(one)
+    large, small = [], list[list[Scored]]()
+    for book in books.values():
+        if _has_enough(book):
+            large.append(book)
+        elif small and not _has_enough(small[-1]):
+            small[-1] += book
+        else:
+            small.append([*book])
+    if small and not _has_enough(small[-1]) and len(small) + len(large) > 1:
+        rest = small.pop()
+        (small or large)[-1] += rest
+    return [*large, *small]
+
+
+def _has_enough(some: Sequence[Scored]) -> bool:
+    return all(sum(one.origin is origin for one in some) >= LEAST for origin in Origin.known())
 
 
 def _fit(planted: Sequence[Scored]) -> FloatArray:
@@ -260,12 +291,13 @@ def _fit(planted: Sequence[Scored]) -> FloatArray:
 
     origins = np.array([Origin.known().index(one.origin) for one in planted])
     read = np.stack([one.seen.features for one in planted])
+    barred = np.array([[each in one.seen.bars and each is not one.origin for each in Origin.known()] for one in planted])
     share = 1 / np.bincount(origins, minlength=3)[origins]
     shape = read.shape[1], len(Origin.known())
 
     def loss(flat: FloatArray) -> tuple[float, FloatArray]:
         weights = flat.reshape(shape)
-        z = read @ weights
+        z = np.where(barred, -np.inf, read @ weights)
         log_p = z - np.logaddexp.reduce(z, axis=1, keepdims=True)
         slope = share[:, None] * (np.exp(log_p) - np.eye(3)[origins])
         missed = -float(share @ log_p[np.arange(len(origins)), origins])

@@ -264,7 +264,7 @@ def _texts(given: object, name: str) -> object:
 def _words(given: object, name: str) -> object:
     for k, item in enumerate(_read_list(given, name)):
         if not isinstance(item, str):
-            raise InvalidInput(f"{name}[{k}] is {shown(item)}; give a list of strings", code="type")
+            raise InvalidInput(f"{name}[{k}] is {shown(item)}; give a list of strings", argument=name, code="type")
     return given
 
 

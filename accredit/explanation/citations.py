@@ -20,12 +20,14 @@ import numpy as np
 
 from accredit.answers.new_words import (
     WORD,
+    denies,
     exchanges,
+    hard_words,
     holds,
     is_said_by,
     linking_words,
     new_words,
-    only_denies,
+    says_otherwise,
     says_together,
     share_said,
     shared_names,
@@ -60,7 +62,7 @@ TEMPLATE_TOKENS = 40  # beside the passages, about
 BACKWARD = 4  # times as long as a pass, about, with the pass before it
 WORTH_SHARING = 1.0  # nats that all passages must add before shares of them mean anything
 BEGUN = re.compile(r"(?:^\W*\d+|(?:^|\s)(?:[A-Z]|Mr|Mrs|Ms|Dr|Prof|St|No|Nr|approx|vs|e\.g|i\.e|z\. ?B|bzw|ca))\.\s*$")
-DENIED = "it only denies what is asked, and no passage that may be cited does"
+GUESSED = "that something is not so can be guessed, and is no memory"
 BARE = "it says nothing that the question does not say"
 SCATTERED = "what it lists stands in passages that share no name"
 ITEM = re.compile(r"\W*\d+\.\s+(?=\S)")  # the number of an item of a list, which says nothing
@@ -503,7 +505,7 @@ class _Passes:
             self.notes += [said] if said not in self.notes else []
         order = [int(i) for i in np.argsort(-credit, kind="stable")]
         once = [i for i in order if self.texts[i] not in self.texts[:i]]  # of the same passage twice, the first
-        return once[:CANDIDATES]
+        return with_said(once, self.texts, span.text, self.query)[:CANDIDATES]
 
     def _relevance(self, span: Span) -> FloatArray:
         if self.subject.kind != "answer":
@@ -517,6 +519,26 @@ class _Passes:
 
         point = points_in_answer(self.subject, {"span": span.where})["span"]
         return attn_lrp_at(point).credit[: self.count]
+
+
+def with_said(order: Sequence[int], texts: Sequence[str], sentence: str, query: str) -> list[int]:
+    """Passages by relevance; where none of the first holds the names that sentence and question share and says every name,
+    number and denial of the sentence, the first that does takes the last place among them.
+
+    >>> texts = ["It rained.", "Nobody came.", "A dog barked.", "Rex is the dog of Anna."]
+    >>> with_said([0, 1, 2, 3], texts, "Anna has Rex.", "Which dog has Anna?")
+    [0, 1, 3, 2]
+    """
+    names, places = shared_names(sentence, query), new_words(sentence, query)
+    words = [sentence[a:b] for a, b in compress(places, telling(sentence, places))]
+    say = [
+        i
+        for i in order
+        if says_together([texts[i]], names, frozenset()) and all(words_said(words, sentence, [texts[i]], names))
+    ]
+    if not say or order.index(say[0]) < CANDIDATES:
+        return list(order)
+    return [*order[: CANDIDATES - 1], say[0], *(i for i in order[CANDIDATES - 1 :] if i != say[0])]
 
 
 def measure(passes: _Passes, span: Span) -> Surprise:
@@ -538,29 +560,47 @@ def _bars(passes: _Passes, span: Span, seen: Surprise) -> dict[Origin, str]:
     """Verdicts that must not be given, whatever the surprises are."""
     if span.names is None:
         return {}
-    bars = bars_by_words(span.text, passes.query, passes.texts, seen)
-    if not bars and (support := seen.support()) and (why := passes.exchanged(support[0], span)):
-        bars = {Origin.PASSAGES: why}
+    bars = bars_by_words(span.text, passes.query, passes.texts, seen, _text(passes.subject)[: span.start])
+    is_open = not bars.keys() & {Origin.PASSAGES, Origin.NOWHERE}
+    if is_open and (support := seen.support()) and (why := passes.exchanged(support[0], span)):
+        return bars | {Origin.PASSAGES: why}
     return bars
 
 
-def bars_by_words(sentence: str, query: str, texts: Sequence[str], seen: Surprise) -> dict[Origin, str]:
-    """Those that follow from the words alone: of a sentence that says nothing, of one with a number or a denial that no
-    passages say which may be cited, of one whose names what may be cited has the other way round, and of one whose words
-    passages say that no name holds together."""
+def bars_by_words(sentence: str, query: str, texts: Sequence[str], seen: Surprise, before: str) -> dict[Origin, str]:
+    """Those that follow from the words alone: of a sentence that says nothing; of one with a name, a number, its unit or a
+    denial that no passages say which may be cited; of one whose names what may be cited has the other way round, or of which
+    it gives another number; of one whose words passages say that no name holds together. A denial
+    is never from memory, nor are names and numbers that the answer has said before."""
     if query and is_said_by(sentence, query):
         return dict.fromkeys(Origin.known(), BARE)
     names = shared_names(sentence, query)
     words = [sentence[a:b] for a, b in new_words(sentence, query)]
     if not names and seen.most_held < 1.0 and all(words_said(words, sentence, texts, names)):
         return {Origin.NOWHERE: SCATTERED, Origin.PASSAGES: SCATTERED}
+    guessed = {Origin.MEMORY: GUESSED} if any(map(denies, words)) else repeats(sentence, query, before)
     groups = [[texts[i] for i in sorted(group)] for group in seen.sources]
     if missing := unsaid(sentence, query, groups, names):
-        bars = {Origin.PASSAGES: f"no passage that may be cited says “{missing}”"}
-        return bars | ({Origin.MEMORY: DENIED} if only_denies(sentence, query) else {})
-    if (support := seen.support()) and (pair := turned_round(sentence, query, [texts[i] for i in sorted(support[0])])):
-        return {Origin.PASSAGES: f"what is cited has {pair} the other way round"}
-    return {}
+        return guessed | {Origin.PASSAGES: f"no passage that may be cited says “{missing}”"}
+    if support := seen.support():
+        cited = [texts[i] for i in sorted(support[0])]
+        if pair := turned_round(sentence, query, cited):
+            return guessed | {Origin.PASSAGES: f"what is cited has {pair} the other way round"}
+        if other := says_otherwise(sentence, query, cited, names):
+            return guessed | {Origin.PASSAGES: f"what is cited says “{other}” of what is asked"}
+    return guessed
+
+
+def repeats(sentence: str, query: str, before: str) -> dict[Origin, str]:
+    """That a sentence is not from memory, where the answer before it says its names and numbers: the model copies them.
+
+    >>> repeats("It takes 26 hours.", "How long does it take?", "It takes 26 minutes. ")
+    {<Origin.MEMORY: 'from memory'>: 'an earlier sentence of the answer says “26”'}
+    """
+    hard = hard_words(sentence, query)
+    if not hard or not all(words_said(hard, sentence, [before], frozenset())):
+        return {}
+    return {Origin.MEMORY: f"an earlier sentence of the answer says “{hard[0]}”"}
 
 
 def _try(passes: _Passes, span: Span, candidates: list[int]) -> Surprise:

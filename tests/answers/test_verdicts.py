@@ -8,7 +8,16 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from accredit.answers.new_words import holds, linking_words, new_words, says_together, shared_names, words_said
+from accredit.answers.new_words import (
+    holds,
+    linking_words,
+    new_words,
+    says_otherwise,
+    says_together,
+    shared_names,
+    unsaid,
+    words_said,
+)
 from accredit.answers.planted import BOOKS, KINDS, Origin, planted_prompt, planted_prompts
 from accredit.answers.verdicts import LEAST, Calibration, Scored, Surprise, usual_calibration
 from accredit.errors import InvalidInput
@@ -93,9 +102,12 @@ def test_the_largest_p_value_over_books_counts_and_small_books_go_together():
     planted = [Scored(draw(rng, o), o, book) for o in Origin.known() for book, count in books.items() for _ in range(count)]
     told = Calibration.fit("drawn", planted)
     for origin, sets in told.scores.items():
-        assert sorted(map(len, sets)) == sorted([20, 20 + 8]) and min(map(len, sets)) >= LEAST, origin
+        assert sorted(map(len, sets)) == [30, 30 + 12] and min(map(len, sets)) >= LEAST, origin
         seen = draw(rng, origin)
-        each = [Calibration("m", told.weights, {**told.scores, origin: [some]}).p_value(seen, origin) for some in sets]
+        each = [
+            Calibration("m", told.weights[[i]], {o: [some[i]] for o, some in told.scores.items()}).p_value(seen, origin)
+            for i in range(len(sets))
+        ]
         assert told.p_value(seen, origin) == max(each)
 
 
@@ -113,8 +125,8 @@ def test_the_smallest_groups_that_take_the_surprise_away_are_the_support(alone, 
 
 
 def test_the_p_value_counts_planted_sentences_that_are_no_less_unlike():
-    weights = np.zeros((5, 3))
-    weights[1] = [0.0, -1.0, 1.0]  # the larger the surprise without passages, the less it is from memory
+    weights = np.zeros((1, 5, 3))
+    weights[0, 1] = [0.0, -1.0, 1.0]  # the larger the surprise without passages, the less it is from memory
     told = Calibration("m", weights, {origin: [(0.5, 1.0, 2.0, 4.0)] for origin in Origin.known()})
     seen = Surprise(np.expm1(1.0), 0.0)
     mine = np.log(np.exp([0.0, -1.0, 1.0]).sum()) + 1.0  # −log p(from memory)
@@ -226,3 +238,64 @@ def test_words_that_passages_do_not_say_count_against_them():
 )
 def test_which_words_passages_say(words, sentence, texts, said):
     assert words_said(words, sentence, texts, frozenset()) == said
+
+
+@pytest.mark.parametrize(
+    ("sentence", "asked", "passage", "missing"),
+    [
+        ("It takes 146 hours.", "How long does it take?", "It takes 146 minutes.", "146 hours"),
+        ("It takes 146 minutes.", "How long does it take?", "Time, in min: 146.", ""),
+        ("It is 5 km away.", "How far is it?", "Nach 5 Kilometern ist man da.", ""),
+        ("It is 5 km away.", "How far is it?", "It is 5 miles away.", "5 km"),
+        (
+            "It melts at 218 degrees Fahrenheit.",
+            "When does it melt?",
+            "It melts at 218 degrees Celsius.",
+            "218 degrees Fahrenheit",
+        ),
+        ("It cost $ 45.", "What did it cost?", "It cost €45.", "$ 45"),
+        ("It cost 45 dollars.", "What did it cost?", "It cost $45.", ""),
+        ("148.", "How many kilometres is it?", "It is 148 miles.", "148"),
+        ("148.", "How many rooms has it?", "It has 148 rooms.", ""),
+        ("Il pèse 195 kilos.", "Combien pèse-t-il ?", "Il pèse 195 grammes.", "195 kilos"),
+        ("It was on 5 July.", "When was it?", "It was on 5 August.", "5 July"),
+        ("It is run by Anna.", "Who runs it?", "It is run by Boris.", "Anna"),
+        ("It grew by 45 %.", "By how much did it grow?", "It grew by 45 percent.", ""),
+    ],
+)
+def test_a_number_is_said_with_its_unit_and_a_name_by_that_name(sentence, asked, passage, missing):
+    assert unsaid(sentence, asked, [[passage]], frozenset()) == missing
+
+
+def test_what_names_whom_is_asked_and_gives_another_number_is_no_source_with_one_about_somebody_else():
+    sentence, asked = "The Kettenbrücke is 236 m long.", "How long is the Kettenbrücke?"
+    texts = ["The Kettenbrücke is 214 m long.", "The Eisenbrücke is 236 m long."]
+    assert says_otherwise(sentence, asked, texts, frozenset({"kettenbrücke"})) == "214 m"
+    assert not says_otherwise(
+        sentence, asked, ["The Kettenbrücke is as long as the Eisenbrücke.", texts[1]], frozenset({"kettenbrücke"})
+    )
+
+
+def test_a_verdict_that_is_barred_counts_as_none_in_the_calibration():
+    """Unsupported sentences that look supported, and are barred from it, do not make supported ones doubtful."""
+    rng = np.random.default_rng(7)
+    usual = [Scored(draw(rng, o), o) for o in Origin.known() for _ in range(60)]
+    alike = [draw(rng, Origin.PASSAGES) for _ in range(30)]
+    barred = [replace(each, bars={Origin.PASSAGES: "another unit", Origin.MEMORY: "a number"}) for each in alike]
+    seen = alike[0]
+    told, other = (
+        Calibration.fit("drawn", [*usual, *(Scored(each, Origin.NOWHERE) for each in some)]) for some in (alike, barred)
+    )
+    assert told.p_value(seen, Origin.NOWHERE) > 2 * other.p_value(seen, Origin.NOWHERE)
+    assert other.judge(seen) is Origin.PASSAGES
+
+
+def test_a_book_is_scored_by_what_was_fitted_to_the_others():
+    """A book whose sentences were all put down wrongly changes the regressions of the others, and not its own."""
+    rng = np.random.default_rng(9)
+    books = [[Scored(draw(rng, o), o, book) for o in Origin.known() for _ in range(LEAST)] for book in "abc"]
+    turned = {Origin.PASSAGES: Origin.NOWHERE, Origin.NOWHERE: Origin.PASSAGES, Origin.MEMORY: Origin.MEMORY}
+    wrong = [replace(one, origin=turned[one.origin]) for one in books[2]]
+    told, other = (Calibration.fit("drawn", [*books[0], *books[1], *last]) for last in (books[2], wrong))
+    np.testing.assert_array_equal(told.weights[2], other.weights[2])
+    assert abs(told.weights[:2] - other.weights[:2]).max() > 0.1

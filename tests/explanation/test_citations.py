@@ -23,7 +23,7 @@ from accredit.models.builtin.facts import facts
 from accredit.views.terminal.citations_text import promise
 from tests.wording import refused, says
 
-WEIGHTS = np.array([[0.0, 1.0, 0.0], [2.0, -3.0, 1.0], [-1.0, 0.0, 1.0], [-2.0, 0.0, 1.5], [0.0, 0.0, 0.0]])
+WEIGHTS = np.array([[[0.0, 1.0, 0.0], [2.0, -3.0, 1.0], [-1.0, 0.0, 1.0], [-2.0, 0.0, 1.5], [0.0, 0.0, 0.0]]])
 SURE = Calibration("made by hand", WEIGHTS, {origin: [tuple(np.linspace(0, 0.5, 20))] for origin in Origin.known()})
 ANSWERED = {"context": ["Anna lives in Rome .", "Boris owns a dog ."], "query": "Where does Anna live ?"}
 
