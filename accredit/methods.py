@@ -234,6 +234,7 @@ DRAWS = ("samples", "noise")  # settings of those that draw points
 SETTINGS = (*SLOPES, *DRAWS, "points", *READING)
 TABLES = ("a table of payoffs", ("game",))  # values for readers of game theory: every coalition is known
 ORDERED = ("players of which some come before others", ("game",))  # also columns of rows, by `order`
+IN_GROUPS = ("groups of many players", ("game", "text", "strings", "answer"))
 IN_A_VOCABULARY = ("a vocabulary to walk through", ("text", "answer"))
 
 METHODS = (
@@ -257,7 +258,7 @@ METHODS = (
            takes=("budget", "seed", "groups")),
     Method("hierarchy", "game", "accredit.values.within:HierarchyWithin", "accredit.values.hierarchy(game, groups)",
            "any, in nested groups", "v(N) − v(∅)", ("efficiency",), OPENED,
-           "groups that earn most are opened; the others share evenly inside", takes=("budget", "groups")),
+           "groups that earn most are opened; the others share evenly inside", takes=("budget", "groups"), needs=IN_GROUPS),
     Method("banzhaf-owen", "game", "accredit.values.within:BanzhafOwenWithin", "accredit.banzhaf_owen(game, groups)",
            "any, in nested groups", "nothing: averages marginals", ("null player", "linearity"), NESTED,
            "Banzhaf between groups and inside them", takes=("budget", "groups"), needs=TABLES),

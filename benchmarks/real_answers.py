@@ -188,7 +188,7 @@ def hierarchies(model: AnsweringModel, documents: int, prompts: int, methods: tu
 
 
 def documents_of(count: int, seed: int) -> tuple[list[str], str, Planted]:
-    """Documents of two paragraphs of three sentences, one of which answers the question: the texts, that sentence, the question."""
+    """Documents of two paragraphs of three sentences, one of which answers: the texts, that sentence, the question."""
     asked = planted_prompt("plain", "people", seed=seed)
     (group,) = asked.enough
     gold = asked.context[min(group)]

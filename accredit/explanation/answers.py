@@ -614,7 +614,8 @@ def nest(
     return _listed(tree)
 
 
-def _listed(tree: Mapping[object, Any]) -> Any:
+def _listed(tree: Mapping[object, Any]) -> Sequence[object]:
     """Nested mappings as nested lists; a group of one group is that group."""
-    parts = [part if isinstance(part, str) else _listed(part) for part in tree.values()]
-    return parts[0] if len(parts) == 1 and not isinstance(parts[0], str) else parts
+    parts: list[str | Sequence[object]] = [part if isinstance(part, str) else _listed(part) for part in tree.values()]
+    only = parts[0]
+    return only if len(parts) == 1 and not isinstance(only, str) else parts

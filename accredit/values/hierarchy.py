@@ -2,8 +2,8 @@
 
 Groups are *opened* one after the other, the one of largest credit first. Of an opened group the parts that earn most alone
 stay (or those without which most is lost, where parts alone earn too little), and the others are one block, which can be
-opened, too; what stands beside the opened group becomes one block as well. So every level asks few payoffs, however many players there are, and the blocks are the leaves of a narrow tree whose
-Owen–Winter value is exact.
+opened, too; what stands beside the opened group becomes one block as well. So every level asks few payoffs, however many
+players there are, and the blocks are the leaves of a narrow tree whose Owen–Winter value is exact.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from accredit.core import (
     Precision,
     Procedure,
     check_game,
+    endpoints,
     payoffs,
 )
-from accredit.core.attributions import gather
 from accredit.core.games import Record
 from accredit.core.rounding import blur_of
 from accredit.games.wrappers import Cached, cached
@@ -100,13 +100,11 @@ def hierarchy(game: Game, groups: Tree, *, budget: int | None = None) -> Attribu
     opened = _open_blocks(first, root, most)
     each = {name: first if name == record.outputs[0] else record[name] for name in record.outputs}
     answers = {name: _credit(one, opened, first.remembered, blur_of(record[name])) for name, one in each.items()}
-    return gather(answers, record.asked)
+    return Attributions(answers, first.remembered)
 
 
 def _open_blocks(game: Cached, root: Node, most: int) -> Block:
     """Groups opened as long as the payoffs last, the one of largest credit first."""
-    ends = np.array([[False] * len(game.players), [True] * len(game.players)])
-    game.payoff(ends)
     whole = Block(root)
     closed: set[int] = set()  # blocks that cannot be opened within the budget
     while True:
@@ -152,13 +150,14 @@ def _open(game: Cached, whole: Block, block: Block, credit: float, most: int) ->
 
 def _gains(game: Cached, parts: BoolArray, credit: float, most: int) -> FloatArray | None:
     """What each part earns alone, and where that is little, what is lost without it, too; None where payoffs do not last."""
-    nobody, everybody = payoffs(game, np.array([[False] * parts.shape[1], [True] * parts.shape[1]]))
+    nobody, everybody = endpoints(game)
     if game.remembered + game.count_new(parts) > most:
         return None
-    gains = np.abs(payoffs(game, parts) - nobody)
+    gains: FloatArray = np.abs(payoffs(game, parts) - nobody)
     if gains.sum() >= ALONE * credit or game.remembered + game.count_new(~parts) > most:
         return gains
-    return gains + np.abs(everybody - payoffs(game, ~parts))
+    gains += np.abs(everybody - payoffs(game, ~parts))
+    return gains
 
 
 def _holder_of(within: Block, block: Block) -> Block | None:
@@ -199,16 +198,16 @@ def _credit(game: Game, whole: Block, asked: int, blur: float) -> Attribution:
         members = np.flatnonzero(leaf.source.members)
         credit[members] = value / len(members)
         blocks.append({"players": len(members), "first": game.players[members[0]], "credit": value})
-    ends = payoffs(game, np.array([[False] * len(game.players), [True] * len(game.players)]))
+    nobody, everybody = endpoints(game)
     singles = sum(block["players"] == 1 for block in blocks)
     return Attribution(
         game.players,
         credit,
-        float(ends[1] - ends[0]),
+        everybody - nobody,
         Procedure("hierarchy"),
         CLAIMS,
         precision=Precision.exact(),
-        baseline=float(ends[0]),
+        baseline=nobody,
         payoffs=asked,
         stopped=f"{len(blocks)} blocks told apart, {singles} of them single players; the others share evenly inside",
         provenance={"blocks": blocks},

@@ -62,7 +62,6 @@ def test_facts_that_are_needed_together_are_found_behind_the_rest():
     both = [NAMES.index("d7 p2 s3"), NAMES.index("d1 p0 s4")]
     game = FunctionGame(NAMES, lambda coalitions: 4.0 * coalitions[:, both].all(axis=1))
     found = hierarchy(game, DOCUMENTS, budget=256)
-    print(found.payoffs, found.stopped)
     assert {*found.top(2).players} == {NAMES[k] for k in both}
 
 
