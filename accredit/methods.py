@@ -62,6 +62,7 @@ class Cost:
 EXACT = Cost("2ⁿ payoffs, or the budget", lambda n, b: 2**n if defaults.affordable(n, b) else b or defaults.BUDGET)
 BUDGET = Cost("the budget of payoffs", lambda n, b: b or defaults.BUDGET)
 NESTED = Cost("2ⁿ payoffs at most, or the budget", lambda n, b: min(2**n, b or defaults.BUDGET))
+OPENED = Cost("128 payoffs, or the budget", lambda n, b: min(2**n, b or defaults.OPENING_BUDGET))
 WHOLE = Cost("2ⁿ payoffs", lambda n, b: 2**n)
 EACH_ONCE = Cost("n + 2 payoffs", lambda n, b: n + 2)
 
@@ -233,6 +234,7 @@ DRAWS = ("samples", "noise")  # settings of those that draw points
 SETTINGS = (*SLOPES, *DRAWS, "points", *READING)
 TABLES = ("a table of payoffs", ("game",))  # values for readers of game theory: every coalition is known
 ORDERED = ("players of which some come before others", ("game",))  # also columns of rows, by `order`
+IN_GROUPS = ("groups of many players", ("game", "text", "strings", "answer"))
 IN_A_VOCABULARY = ("a vocabulary to walk through", ("text", "answer"))
 
 METHODS = (
@@ -254,6 +256,9 @@ METHODS = (
     Method("owen", "game", "accredit.values.within:OwenWithin", "accredit.owen(game, groups)", "any, in nested groups",
            "v(N) − v(∅)", ("efficiency", "null player", "linearity"), NESTED, "symmetric inside groups",
            takes=("budget", "seed", "groups")),
+    Method("hierarchy", "game", "accredit.values.within:HierarchyWithin", "accredit.values.hierarchy(game, groups)",
+           "any, in nested groups", "v(N) − v(∅)", ("efficiency",), OPENED,
+           "groups that earn most are opened; the others share evenly inside", takes=("budget", "groups"), needs=IN_GROUPS),
     Method("banzhaf-owen", "game", "accredit.values.within:BanzhafOwenWithin", "accredit.banzhaf_owen(game, groups)",
            "any, in nested groups", "nothing: averages marginals", ("null player", "linearity"), NESTED,
            "Banzhaf between groups and inside them", takes=("budget", "groups"), needs=TABLES),
@@ -380,7 +385,8 @@ FOR_ANSWERS = ("shapley", "leave-one-out")  # the default for answers
 GOOD_FOR: Mapping[str, tuple[str, ...]] = {  # what methods are good for -> their names; those of other packages are not here
     "The usual choice": ("shapley", "leave-one-out"),
     "Other values of a game": (
-        "banzhaf", "normalised-banzhaf", "beta", "semivalue", "owen", "banzhaf-owen", "asymmetric", "nucleolus",
+        "banzhaf", "normalised-banzhaf", "beta", "semivalue", "owen", "hierarchy", "banzhaf-owen", "asymmetric",
+        "nucleolus",
     ),
     "Estimates of Shapley values within a budget": (
         "surrogate", "permutations", "antithetic", "differences", "differences-hint", "kernel-shap", "leverage", "truncated",
@@ -405,6 +411,7 @@ IN_WORDS: Mapping[str, str] = {  # a method -> what it does, for who has not met
     "beta": "weighs small or large groups more",
     "semivalue": "weighs group sizes as you say",
     "owen": "fair shares inside groups",
+    "hierarchy": "long contexts: opens the groups that earn most",
     "banzhaf-owen": "Banzhaf inside groups",
     "asymmetric": "fair shares where some come first",
     "nucleolus": "the split that the worst-off complain about least",

@@ -28,6 +28,7 @@ CALLS = {  # what stands for the open places of a call
     "beta": "accredit.beta(game, 16, 1)",
     "semivalue": "accredit.semivalue(game, [1, 0, 0, 0, 0, 0])",
     "owen": "accredit.owen(game, tree)",
+    "hierarchy": "accredit.values.hierarchy(game, tree)",
 }
 EXPLAINED = [m for m in METHODS if m.kind in ("game", "gradients") and "text" in m.applies]
 PICTURED = [m for m in EXPLAINED if "image" in m.applies and m.name not in ("owen", "semivalue")]
@@ -78,7 +79,7 @@ def test_a_function_of_strings_has_one_answer():
 
 BACKGROUND = np.random.default_rng(0).normal(size=(20, 4))
 ROW = np.array([0.5, -1.0, 2.0, 0.3])
-OF_ROWS = [m for m in METHODS if m.kind == "game" and m.name not in ("owen", "banzhaf-owen", "asymmetric", "nucleolus")]
+OF_ROWS = [m for m in METHODS if m.kind == "game" and "groups" not in m.takes and m.name not in ("asymmetric", "nucleolus")]
 
 
 def models_of_rows():

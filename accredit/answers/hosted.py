@@ -373,6 +373,7 @@ def hosted_game(
             argument="players",
             code="unsupported",
         )
+    hosted.server.check_keyless("the prompt", "prompt", *said.contents)
     parts = said.parts(chosen, fixed)
     unit = chosen if isinstance(chosen, str) else "player"
     if answer is not None and (not isinstance(answer, str) or not answer.strip()):
@@ -381,6 +382,7 @@ def hosted_game(
             argument="answer",
             code="empty",
         )
+    hosted.server.check_keyless("the answer", "answer", answer or "", rather_than or "")
     if rather_than is not None and rather_than == answer:
         raise InvalidInput(
             f"rather_than is {rather_than!r:.60}, the answer itself; give another answer",
@@ -439,6 +441,7 @@ def _written(said: object, choice: dict[str, Any], tokens: int, hosted: HostedMo
         raise InvalidInput(
             f"{hosted.title} says nothing after this prompt; give an answer: answer='…'", argument="answer", code="empty"
         )
+    hosted.server.check_keyless("what the server says", "answer", said)
     cut = choice.get("finish_reason") == "length"
     note = f"The answer is cut: it had not ended after {tokens} new tokens, and no more are allowed." if cut else ""
     return said.rstrip(), Procedure("generated", settings={"max_new_tokens": tokens, "temperature": 0}), note

@@ -75,15 +75,19 @@ class HostedModel:
 
     @cached_property
     def server(self) -> Server:
-        return Server(self.url, self.key_variable, self.timeout, self.retries, self.per_minute)
+        made = Server(self.url, self.key_variable, self.timeout, self.retries, self.per_minute)
+        made.check_keyless("the url", "url", self.url)
+        return made
 
     @cached_property
     def served(self) -> str:
         """What the server calls the model."""
         if self.name is not None:
+            self.server.check_keyless("the name of the model", "name", self.name)
             return self.name
         listed = self.server.get("models").get("data")
         names = [str(one["id"]) for one in listed if isinstance(one, dict) and "id" in one] if isinstance(listed, list) else []
+        self.server.check_keyless("what the server calls its models", "name", *names)
         if len(names) == 1:
             return names[0]
         served = f"serves {len(names)} models ({', '.join(names[:8])})" if names else "does not say which models it serves"

@@ -1,8 +1,8 @@
 """A server that speaks the OpenAI protocol: what is sent, when it is sent again, and what is said when it does not answer.
 
 The key comes from an environment variable at the moment of sending and goes into one header. It is in no setting, result,
-journal or message; where a server repeats it in an error, it is blotted out. Redirections are not followed, because the key
-would travel with them.
+journal or message; where a server repeats it in an error, it is blotted out, and a text that holds it is refused. Redirections
+are not followed, because the key would travel with them.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ LONGEST_WAIT = 120.0  # seconds that a server may ask to wait before its request
 FIRST_WAIT, WAIT_FACTOR = 0.5, 2.0  # seconds before the first repetition, and by how much each further one is longer
 PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})  # replies after which the same request may succeed
 SAID_LENGTH = 200  # characters of a server's own words in a message
+LEAST_KEY = 8  # characters of a key that no text may hold; servers that ask for none are given such as "EMPTY"
 ADVICE = {
     400: "the server does not take this request",
     401: "set the environment variable {variable} to a key that it accepts",
@@ -239,6 +240,17 @@ class Server:
         """A text without the key."""
         key = os.environ.get(self.key_variable, "").strip()
         return text.replace(key, "[key]") if key else text
+
+    def check_keyless(self, what: str, argument: str, *texts: str) -> None:
+        """Refuse texts that hold the key: they would stand in results, journals and pages."""
+        key = os.environ.get(self.key_variable, "").strip()
+        if len(key) >= LEAST_KEY and any(key in text for text in texts):
+            raise ServerError(
+                f"{what} holds the key that is in {self.key_variable}, and would be kept with it; take it out, or set "
+                f"{self.key_variable} to another key",
+                argument=argument,
+                code="unsafe",
+            )
 
     def _end(self, said: str, code: Code) -> ServerError:
         """An error after which nothing more is sent."""

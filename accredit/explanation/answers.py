@@ -142,8 +142,18 @@ class AnswerSubject(Dealt):
 
     @property
     def tree(self) -> Sequence[object]:
-        """Players nested in their words, sentences, paragraphs and messages, for Owen values."""
-        return self.memo.get("tree", lambda: nest(self.players, *self.shown, self.before or ""))
+        """Players nested in their words, sentences, paragraphs and passages, for Owen values."""
+        return self.memo.get("tree", lambda: nest(self.players, *self.shown, self.before or "", self._passages))
+
+    @property
+    def _passages(self) -> list[int]:
+        """Where the passages of a context begin in the prompt as it is shown."""
+        parts = getattr(self._pays.parts, "source", self._pays.parts)
+        dealt = getattr(parts, "parts", parts)
+        if hasattr(parts, "partition"):  # tokens leave in place
+            return []
+        _, places = _write(dealt.prompt, self.model if self.kind == "answer" else None)
+        return [places[c].of(a, b).start for c, a, b in dealt.prompt.passages]
 
     # The model's own tokens
 
@@ -585,17 +595,27 @@ def _write(prompt: Prompt, model: AnsweringModel | None) -> tuple[str, list[Plac
     return text, places
 
 
-def nest(players: tuple[str, ...], text: str, tokens: tuple[Token, ...], before: str) -> Sequence[object]:
-    """Players nested in words, sentences and paragraphs of the prompt, or of what was said so far; each belongs where its first
-    character is."""
+def nest(
+    players: tuple[str, ...], text: str, tokens: tuple[Token, ...], before: str, passages: Sequence[int] = ()
+) -> Sequence[object]:
+    """Players nested in words, sentences, paragraphs and passages of the prompt, or of what was said so far; each belongs where
+    its first character is."""
     first: dict[str, tuple[int, int]] = {}
     for token in tokens:
         first.setdefault(token.player, (token.part, token.start))
     levels = [[[a for a, _ in rule(part)] for rule in (paragraph_spans, sentence_spans, word_spans)] for part in (text, before)]
-    tree: dict[tuple[int, int], dict[int, dict[int, list[str]]]] = {}
+    tree: dict[object, Any] = {}
     for player in players:
         part, at = first[player]
-        paragraph, sentence, word = (max(bisect_right(starts, at) - 1, 0) for starts in levels[part])
-        tree.setdefault((part, paragraph), {}).setdefault(sentence, {}).setdefault(word, []).append(player)
-    deep = [[list(words.values()) for words in sentences.values()] for sentences in tree.values()]
-    return deep if len(deep) > 1 else deep[0]
+        group = tree
+        for starts in ([] if part else passages, *levels[part]):
+            group = group.setdefault((part, bisect_right(starts, at)), {})
+        group[player] = player
+    return _listed(tree)
+
+
+def _listed(tree: Mapping[object, Any]) -> Sequence[object]:
+    """Nested mappings as nested lists; a group of one group is that group."""
+    parts: list[str | Sequence[object]] = [part if isinstance(part, str) else _listed(part) for part in tree.values()]
+    only = parts[0]
+    return only if len(parts) == 1 and not isinstance(only, str) else parts

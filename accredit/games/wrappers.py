@@ -167,6 +167,10 @@ class Cached(_Made):
         """How many distinct coalitions were asked."""
         return len(self._known)
 
+    def count_new(self, coalitions: BoolArray) -> int:
+        """How many of some coalitions were not asked yet."""
+        return len({*keys(coalitions)} - self._known.keys())
+
     def payoff(self, coalitions: BoolArray) -> FloatArray:
         names = keys(coalitions)
         new = {key: row for row, key in enumerate(names) if key not in self._known}

@@ -9,6 +9,7 @@ from accredit.values.asymmetric import asymmetric
 from accredit.values.averages import banzhaf, beta, normalised_banzhaf, semivalue
 from accredit.values.cubes import CubeGame, Cubes
 from accredit.values.exact import Exact, leave_one_out
+from accredit.values.hierarchy import hierarchy
 from accredit.values.interactions import (
     banzhaf_interactions,
     best_subsets,
@@ -61,7 +62,7 @@ __all__ = [
     "Antithetic", "CubeGame", "Cubes", "Differences", "DifferencesHint", "Exact", "Interactions", "KernelShap", "Lasso",
     "LeastCore", "LeavingOut", "Leverage", "Lime", "Permutations", "ProductGame", "Products", "SampledBanzhaf", "SampledBeta",
     "SampledSemivalue", "Solver", "Stop", "Surrogate", "Truncated", "asymmetric", "banzhaf", "banzhaf_interactions",
-    "banzhaf_owen", "best_subsets", "beta", "bolger", "by_player", "interactions", "least_core", "leave_one_out",
+    "banzhaf_owen", "best_subsets", "beta", "bolger", "by_player", "hierarchy", "interactions", "least_core", "leave_one_out",
     "leaving_out", "mobius", "multichoice", "multichoices", "normalised_banzhaf", "nucleolus", "owen", "payoff_of",
     "permutations_needed", "roll_calls", "semivalue", "shapley", "shapley_interactions", "value_given", "value_of",
 ]  # fmt: skip

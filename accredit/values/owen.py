@@ -21,6 +21,7 @@ from accredit.core import (
     FloatArray,
     Game,
     Holds,
+    IntArray,
     Precision,
     Procedure,
     Tabulated,
@@ -122,6 +123,23 @@ def exact_owen(game: Game, root: Node, law: Weights = shapley_weights) -> tuple[
     Shapley weight 1/((s+1)·C(s, k)), or another weight by `law`, and levels are independent.
     """
     n = len(game.players)
+    without, joined, who, weights = _before_and_after(root, law)
+    distinct, index = unique(np.concatenate([without, joined]))
+    v = payoffs(game, distinct)
+    gains = (v[index[len(without) :]] - v[index[: len(without)]]) * weights
+    ends = (float(v[~distinct.any(axis=1)][0]), float(v[distinct.all(axis=1)][0]))
+    return np.bincount(who, gains, minlength=n).astype(np.float64), len(distinct), ends
+
+
+def coalitions_of(root: Node) -> BoolArray:
+    """The payoffs that `exact_owen` asks, each once: (k, n)."""
+    without, joined, _, _ = _before_and_after(root, shapley_weights)
+    return unique(np.concatenate([without, joined]))[0]
+
+
+def _before_and_after(root: Node, law: Weights) -> tuple[BoolArray, BoolArray, IntArray, FloatArray]:
+    """Who is there before each player arrives, and after; the player, and the weight of this."""
+    n = len(root.members)
     asked, weights, owner = [], [], []
     for player, path in paths(root):
         before, weight = np.zeros((1, n), dtype=bool), np.ones(1)
@@ -135,11 +153,7 @@ def exact_owen(game: Game, root: Node, law: Weights = shapley_weights) -> tuple[
     without, who = np.concatenate(asked), np.concatenate(owner)
     joined = without.copy()
     joined[np.arange(len(joined)), who] = True
-    distinct, index = unique(np.concatenate([without, joined]))
-    v = payoffs(game, distinct)
-    gains = (v[index[len(without) :]] - v[index[: len(without)]]) * np.concatenate(weights)
-    ends = (float(v[~distinct.any(axis=1)][0]), float(v[distinct.all(axis=1)][0]))
-    return np.bincount(who, gains, minlength=n).astype(np.float64), len(distinct), ends
+    return without, joined, who, np.concatenate(weights)
 
 
 def _sibling_sets(siblings: tuple[Node, ...], n: int, law: Weights) -> tuple[BoolArray, FloatArray]:

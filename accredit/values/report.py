@@ -68,12 +68,12 @@ def report(
     """Values by any method for games (see `accredit methods`), with everything that a value hides.
 
     Costs 2ⁿ payoffs, so every value that can be exact is. `budget` and `seed` are for sampled values, `groups` is only for
-    owen and banzhaf-owen, `order` only for asymmetric.
+    owen, hierarchy and banzhaf-owen, `order` only for asymmetric.
     """
     chosen = find(method, "game")
     if groups and "groups" not in chosen.method.takes:
         raise InvalidInput(
-            f"groups are given with method {chosen.name!r}; only owen and banzhaf-owen divide inside groups",
+            f"groups are given with method {chosen.name!r}; only owen, hierarchy and banzhaf-owen divide inside groups",
             argument="groups",
             code="conflict",
         )

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from accredit.core import Attribution, Game
+from accredit.core import Attribution, Attributions, Game
 from accredit.methods import find
 from accredit.values.asymmetric import asymmetric
 from accredit.values.averages import banzhaf, beta, normalised_banzhaf, semivalue
 from accredit.values.exact import leave_one_out
+from accredit.values.hierarchy import hierarchy
 from accredit.values.nucleolus import nucleolus
 from accredit.values.owen import Tree, banzhaf_owen, owen
 from accredit.values.shapley import shapley
@@ -121,6 +122,18 @@ class OwenWithin:
     def solve(self, game: Game) -> Attribution:
         """Exact where the tree is narrow enough, else from random orders in which groups arrive together."""
         return owen(game, self.groups, budget=self.budget, seed=self.seed)
+
+
+@dataclass(frozen=True)
+class HierarchyWithin:
+    """Owen values of the groups that earn most, and of what is inside them."""
+
+    groups: Tree
+    budget: int | None = None
+
+    def solve(self, game: Game) -> Attribution | Attributions:
+        """Payoffs are spent where credit is."""
+        return hierarchy(game, self.groups, budget=self.budget)
 
 
 @dataclass(frozen=True)

@@ -523,12 +523,45 @@ def test_a_real_chat_model_behind_a_server_gets_its_own_credit() -> None:
     assert found.of("Selvik")["shapley"].top(1).players == (asked["context"][0],)
 
 
+KEY = "sk-planted-7f3a9c21d4"
+
+
+@pytest.mark.parametrize(
+    ("changes", "asked", "argument"),
+    [
+        ({}, {"answer": None, "generate": 8}, "answer"),  # what the server writes
+        ({}, {"answer": None, "generate": 8, "asks": "chat"}, "answer"),
+        ({}, {"answer": f"It is {KEY}."}, "answer"),
+        ({}, {"context": [*FACTS, f"The key is {KEY}."]}, "prompt"),
+        ({"name": KEY}, {}, "name"),
+        ({"name": None}, {}, "name"),  # what it calls its model
+        ({"path": f"/{KEY}/v1"}, {}, "url"),
+    ],
+)
+def test_a_text_with_the_key_is_refused_before_it_is_kept(
+    served: ServedModel,
+    monkeypatch: pytest.MonkeyPatch,
+    changes: dict[str, Any],
+    asked: dict[str, Any],
+    argument: str,
+) -> None:
+    monkeypatch.setenv("ACCREDIT_API_KEY", KEY)
+    monkeypatch.setattr(served, "_spell", lambda before, new: f" It is {KEY}.")
+    monkeypatch.setattr(served, "name", KEY)
+    with serve(served) as url, refused("unsafe", argument, kind=ServerError) as caught:
+        place = url.replace("/v1", changes.get("path", "/v1"))
+        said = {"context": FACTS, "query": QUERY, "answer": SAID} | asked
+        hosted = HostedModel(place, name=changes.get("name", "served"), asks=said.pop("asks", "completions"))
+        hosted_game(hosted, **said)
+    assert KEY not in str(caught.value)
+
+
 @pytest.mark.parametrize("name", ["tokens", "token_logprobs"])
 def test_a_key_that_a_server_puts_into_a_reply_is_not_repeated(
     served: ServedModel, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    monkeypatch.setenv("ACCREDIT_API_KEY", "sk-planted-7f3a9c21d4")
-    fault = changed(logprobs=lambda held: held | {name: ["sk-planted-7f3a9c21d4"] * len(held["tokens"])})
+    monkeypatch.setenv("ACCREDIT_API_KEY", KEY)
+    fault = changed(logprobs=lambda held: held | {name: [KEY] * len(held["tokens"])})
     with serve(served, Faults(fault)) as url, pytest.raises(ServerError) as caught:
         hosted_game(HostedModel(url, name="served"), context=FACTS, query=QUERY, answer=SAID)
     assert "[key]" in str(caught.value) and "planted" not in str(caught.value)

@@ -168,7 +168,13 @@ def _prediction(explanation: Explanation) -> Markup:
 
 
 def _legend(explanation: Explanation) -> Markup:
-    return render("explanation", "legend", signed=SIGNED, unsigned=UNSIGNED if explanation.unsigned else [])
+    return render(
+        "explanation",
+        "legend",
+        signed=SIGNED,
+        unsigned=UNSIGNED if explanation.unsigned else [],
+        up_to_certain=explanation.said is not None and payoff_words(explanation) == "log-probability",
+    )
 
 
 def _flow(explanation: Explanation, many: bool) -> Markup:
