@@ -177,7 +177,8 @@ class Empirical:
     """Background rows weighted by their resemblance to the row in the columns that are present.
 
     The kernel is exp(−D²/2h²) with D² the Mahalanobis distance in S over |S|, in which a column of words counts by one
-    indicator per word, and a gap among numbers by one indicator; rows beyond the given share of its mass count nothing, so that few but alike rows decide.
+    indicator per word, and a gap among numbers by one; rows beyond the given share of its mass count nothing, so that few but
+    alike rows decide.
     """
 
     def __init__(

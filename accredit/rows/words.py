@@ -4,7 +4,8 @@ The general location model (Olkin & Tate, 1961): words $w$ as they occur in the 
 $z \mid w \sim N(\mu(w), \Sigma)$ with $\mu$ a sum of one effect per word. Given the present columns, absent words are those of
 a background row, drawn in proportion to
 
-$$\pi_b \prod_{j \in S} \bigl(\lambda 1[w_{bj} = w_j] + (1 - \lambda) p_j(w_j)\bigr)\; N\bigl(z_S;\, \mu_S(w_b),\, \Sigma_{SS}\bigr),$$
+$$\pi_b \prod_{j \in S} \bigl(\lambda 1[w_{bj} = w_j] + (1 - \lambda) p_j(w_j)\bigr)\;
+N\bigl(z_S;\, \mu_S(w_b),\, \Sigma_{SS}\bigr),$$
 
 and absent numbers are drawn from the normal distribution given $z_S$ and those words. λ is how closely words must agree
 (Aitchison & Aitken, 1976); it is chosen so that background rows, left out in turn, are most likely. Where a column of numbers
@@ -230,7 +231,7 @@ class GivenRow:
 def regression(covariance: FloatArray, wanted: BoolArray, given: BoolArray) -> tuple[FloatArray, FloatArray]:
     """Slopes of the wanted columns on the given ones, and the covariance that is left: (wanted, given), (wanted, wanted)."""
     across = covariance[np.ix_(given, wanted)]
-    slope = np.linalg.solve(covariance[np.ix_(given, given)], across).T
+    slope: FloatArray = np.linalg.solve(covariance[np.ix_(given, given)], across).T
     return slope, covariance[np.ix_(wanted, wanted)] - slope @ across
 
 

@@ -11,7 +11,6 @@ import accredit
 from accredit.core.estimate import Known
 from accredit.rows.normal import Gaussian, Normal
 from accredit.rows.words import GeneralLocation, is_plain
-from tests.wording import refused
 
 TOWNS = {"Rome": 2.0, "Oslo": 0.0, "Bonn": -2.0}
 
