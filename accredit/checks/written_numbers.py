@@ -60,7 +60,9 @@ UNIT = re.compile(
 )  # 12 kg, 5 ‰, and 1.5* with a footnote
 BRACKETS = re.compile(r"\(\s*[0-9][0-9.,]*\s*\)")  # how accounts write a negative number
 TOTAL = re.compile(
-    r"((grand|sub)[ -]?)?(totals?|sums?)|summen?|gesamt(summe)?|insgesamt|totale?|somma|suma|totaal|razem", re.IGNORECASE
+    r"((grand|gran|sub|sous)[ -]?)?(totals?|sums?|totale?)|(zwischen|teil|gesamt)?summen?|gesamt|insgesamt|total général|"
+    r"somma|suma|(sub)?totaal|razem|celkem",
+    re.IGNORECASE,
 )
 
 
@@ -84,6 +86,7 @@ class NumberColumns:
             return ()
         gone = dict.fromkeys((NULL, *self.said.missing), "")
         columns = [_replace(column, gone) for column in zip(*self.rows, strict=True)]
+        self._note_nulls()
         truths = dict(zip(self.said.truth, ("True", "False"), strict=True)) if self.said.truth else {}
         columns = [_replace(column, truths) if {*column} <= {*truths, ""} else column for column in columns]
         read = [k for k, name in enumerate(self.names) if name not in self.words]
@@ -129,6 +132,15 @@ class NumberColumns:
             )
         column[:] = ["" if cell in words or not cell.strip() else cell for cell in column]
         return True
+
+    def _note_nulls(self) -> None:
+        """Cells that a database wrote for a missing value."""
+        if NULL in self.said.missing:
+            return
+        for k in range(len(self.names)):
+            count = sum(row[k] == NULL for row in self.rows)
+            if count:
+                self.notes.append(f"Read as missing in column {self._named(k)}: {NULL!r} ({count} cell{'s' * (count != 1)}).")
 
     def _note_words(self, k: int, column: list[str], strangers: set[str]) -> None:
         """Where few cells are words, the column was probably meant to hold numbers."""
@@ -248,20 +260,35 @@ class NumberColumns:
             )
 
     def _note_total(self, numbers: list[list[str]], words: list[list[str]]) -> None:
-        """A last row that adds up the others, and names nothing but that."""
-        named = words or [column for column in numbers if not column[-1].strip()]  # numbers of rows, say, which a total has not
-        if len(self.rows) < 3 or not named or not all(TOTAL.fullmatch(c[-1].strip(" :") or "total") for c in words):
-            return
-        try:
-            columns = [[float(cell or 0) for cell in column] for column in numbers if column[-1].strip()]
-        except ValueError:
-            return
-        adds_up = [isclose(sum(column[:-1]), column[-1], rel_tol=1e-6) and any(column[:-1]) for column in columns]
-        if adds_up and all(adds_up):
+        """A last row that adds up the others and names nothing but that, or rows that are called totals."""
+        if self._adds_up(numbers, words):
             self.notes.append(
                 f"The last row of {Path(self.file).name} (line {self.lines[-1]}) adds up the others and looks like a total; it "
                 "was read as a row like them. If it is a total, delete it."
             )
+            return
+        called = [
+            f"line {line} ({next(filter(None, cells))!r:.40})"
+            for line, cells in zip(self.lines, zip(*words, strict=True), strict=False)
+            if any(cells) and all(not cell or TOTAL.fullmatch(cell.strip(" :")) for cell in cells)
+        ]
+        if called and len(called) < FEW_WORDS * len(self.rows):
+            self.notes.append(
+                f"{Path(self.file).name} has rows that are called a total, and were read like the others: "
+                f"{', '.join(called[:SHOWN])}. Delete what sums up other rows."
+            )
+
+    def _adds_up(self, numbers: list[list[str]], words: list[list[str]]) -> bool:
+        named = words or [column for column in numbers if not column[-1].strip()]  # numbers of rows, say, which a total has not
+        if len(self.rows) < 3 or not named or not all(TOTAL.fullmatch(c[-1].strip(" :") or "total") for c in words):
+            return False
+        try:
+            columns = [[float(cell or 0) for cell in column] for column in numbers if column[-1].strip()]
+        except ValueError:
+            return False
+        return bool(columns) and all(
+            isclose(sum(column[:-1]), column[-1], rel_tol=1e-6) and any(column[:-1]) for column in columns
+        )
 
 
 def _is_missing(cell: str) -> bool:

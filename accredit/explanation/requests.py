@@ -218,8 +218,8 @@ class RowRequest(Request):
     where a regression predicts its exponential), "log-odds", "probability", a regression's number ("value"); where
     there are class probabilities also "margin", "loss", "correctness", "confidence" or "entropy"; or a function of the
     probabilities (else of the outputs), (batch, classes) -> (batch,). `dependence` says what stands in for absent
-    columns: interventional (the default), empirical, gaussian, causal, or cover (trees). `players` groups columns. `order`
-    says which columns come before which: groups in order ([["age", "sex"], "income"]), pairs ([("age", "income")]) or a
+    columns: interventional (the default), empirical, gaussian, copula, causal, or cover (trees). `players` groups columns.
+    `order` says which columns come before which: groups in order ([["age", "sex"], "income"]), pairs ([("age", "income")]) or a
     text ("age, sex < income"). The method is then "asymmetric", unless `dependence` is "causal": absent columns are drawn
     as if the present ones had been set, cause before effect; `confounding` says whether columns of one stage go together
     because of something unseen, for all stages or for each. For a slow model, `model_rows` is one budget for all rows
@@ -239,7 +239,7 @@ class RowRequest(Request):
     players: Columns | None = setting(None, "JSON: names with the columns of each group.")
     payoff: Payoff | None = setting(None, "what the model adds up (default), also value; of classes those above.")
     dependence: str | None = setting(
-        None, "What stands in for absent columns: interventional, empirical, gaussian, causal or cover."
+        None, "What stands in for absent columns: interventional, empirical, gaussian, copula, causal or cover."
     )
     order: Annotated[object, OWN_CHECK] = setting(
         None, "Which columns come before which, for example 'age, sex < income; sex < job', or JSON."

@@ -24,7 +24,6 @@ from accredit.learned.valuers import NetworkInputs
 from accredit.methods import find
 from accredit.rows.credit import RowQuestion, answer_rows
 from accredit.rows.explain import question
-from accredit.rows.game import row_game
 from accredit.store.fingerprint import fingerprint
 from accredit.trees.separable import mixtures
 
@@ -143,18 +142,7 @@ class RowFamily:
         )
 
     def game(self, at: int) -> Games:
-        asked = self.asked
-        return row_game(
-            asked.model,
-            asked.unit,
-            asked.outputs,
-            asked.both,
-            asked.start + at,
-            asked.compared.weights,
-            asked.partition,
-            dependence=asked.dependence,
-            seed=asked.seed,
-        )
+        return self.asked.game(at)
 
     def ends(self) -> tuple[FloatArray, FloatArray]:
         nobody = self.game(0).payoff(np.zeros((1, len(self.asked.partition.players)), dtype=bool))

@@ -12,14 +12,15 @@ import numpy as np
 from accredit.core import Attributions, Claim, FloatArray, Game, Holds, Known, Precision, Procedure
 from accredit.errors import InvalidInput
 from accredit.games import cached
+from accredit.games.parts import PartsGames
 from accredit.methods import ChosenMethod
 from accredit.models.partition import Partition
 from accredit.models.payoffs import Payoff
 from accredit.models.rows import RowModel, reads_rows, softmax
 from accredit.rows.backgrounds import Compared
-from accredit.rows.conditional_error import measure_conditional, model_rows
+from accredit.rows.conditional_error import CONDITIONAL, measure_conditional, model_rows
 from accredit.rows.frames import Rows, part, stack
-from accredit.rows.game import row_game
+from accredit.rows.game import Completing, completing, row_game
 from accredit.rows.ground import Ground, NoClosedForm
 from accredit.rows.pairs import RowPairs, join_known, join_pairs, least_known, pair_index, pairs_of_game, pairs_of_row
 from accredit.rows.pooled import spend
@@ -61,10 +62,11 @@ ROWS_THROUGH_TREES = 64  # rows after which it is said how far a run is
 BACKGROUND_ROWS_COMPARED = 1000  # on which the payoff as a function of the trees is compared with the model's own
 ONE_BUDGET = "one budget of model rows was shared by all rows"
 ONE_GAME, THROUGH_TREES = "one game per row was solved", "it was computed through the trees, as a function of what they add up"
-DRAWS = "absent columns were drawn from a normal distribution, and the error of the draws is not measured"
+DRAWS = "absent columns were drawn from {}, and the error of the draws is not measured"
 UNMEASURED = {  # what no interval shows, by dependence
-    "gaussian": DRAWS,
-    "causal": DRAWS,
+    "gaussian": DRAWS.format("a normal distribution"),
+    "causal": DRAWS.format("a normal distribution"),
+    "copula": DRAWS.format("a Gaussian copula"),
     "empirical": "absent columns were taken from background rows that resemble the row, and how far these are from the true "
     "conditional distribution is not measured",
 }
@@ -126,6 +128,23 @@ class RowQuestion:
     def both(self) -> Table:
         """Background and rows in one table; the rows alone without a background."""
         return self.table if self.background is None else stack(self.background, self.table)
+
+    @cached_property
+    def _absent(self) -> Completing:
+        return completing(
+            self.both,
+            self.compared.weights,
+            self.partition,
+            dependence=self.dependence,
+            seed=self.seed,
+            order=self.order,
+            confounding=self.confounding,
+        )
+
+    def game(self, row: int) -> PartsGames:
+        """The games of one of the rows, one per output."""
+        at = self.start + row
+        return row_game(self.model, self.unit, self.outputs, self.both, at, self._absent, self.partition)
 
 
 @dataclass(frozen=True, eq=False)
@@ -360,19 +379,7 @@ def _games(asked: RowQuestion) -> Iterator[RowAnswer]:
     _check_background(asked)
     solver = asked.method.solver(asked.budget, asked.seed, order=asked.order if "order" in asked.method.method.takes else None)
     for r in range(len(asked.rows)):
-        game: Game = row_game(
-            asked.model,
-            asked.unit,
-            asked.outputs,
-            asked.both,
-            asked.start + r,
-            asked.compared.weights,
-            asked.partition,
-            dependence=asked.dependence,
-            seed=asked.seed,
-            order=asked.order,
-            confounding=asked.confounding,
-        )
+        game: Game = asked.game(r)
         pairs = None
         if asked.interactions:
             game = cached(game)
@@ -385,7 +392,7 @@ def _games(asked: RowQuestion) -> Iterator[RowAnswer]:
 
 def _measure(asked: RowQuestion, asked_payoffs: int | None) -> str:
     """How good a conditional distribution is, where finding out costs less than the answer."""
-    if asked.dependence not in ("gaussian", "empirical"):
+    if asked.dependence not in CONDITIONAL:
         return ""
     cost = (asked_payoffs or 1 << len(asked.partition.players)) * asked.start * len(asked.rows)
     if cost < model_rows(asked.start):

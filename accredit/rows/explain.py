@@ -339,8 +339,8 @@ def _correlate(asked: RowQuestion) -> tuple[str, ...]:
 
 
 def _draws(asked: RowQuestion) -> tuple[str, ...]:
-    said = "Draws of the normal distribution are shared by all coalitions; their error is not in the intervals."
-    return (said,) if asked.dependence in ("gaussian", "causal") else ()
+    said = "What is drawn for absent columns is shared by all coalitions; the error of the draws is not in the intervals."
+    return (said,) if asked.dependence in ("gaussian", "copula", "causal") else ()
 
 
 # What the reader must know

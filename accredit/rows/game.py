@@ -9,6 +9,7 @@ Columns of S keep the row's values, the others are completed. How they are compl
 | interventional | the values of a background row, all together, whatever S is | what the model does with its inputs |
 | empirical | those of background rows that resemble the row in S | what the data say about rows like this one |
 | gaussian | draws from the normal distribution given x_S (`words`) | the same, if numbers were normal given words |
+| copula | the same by ranks: values of background rows | the same, if normal scores of ranks were |
 | causal | draws, stage by stage, as if x_S had been set | what setting columns would do (`causal`) |
 
 Where columns are correlated the answers part: a column that the model ignores earns nothing under *interventional* and may
@@ -18,6 +19,7 @@ earn much under the others, because it tells something about columns that matter
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Protocol, final
 
@@ -37,7 +39,7 @@ from accredit.models.payoffs import OF_ALL, Law, Payoff, check_payoff, name_payo
 from accredit.models.rows import RowModel, as_row_model, may_hold_together, reads_rows
 from accredit.rows.frames import Rows, align, join, part, rows_of, stack
 from accredit.rows.normal import Gaussian, Interventions, Normal, covariance, numeric, stages_of_columns
-from accredit.rows.words import GeneralLocation, Mixed, has_words
+from accredit.rows.words import GeneralLocation, Mixed, is_plain
 from accredit.values.precedence import Precedence
 
 if TYPE_CHECKING:
@@ -49,6 +51,7 @@ DEPENDENCE = {
     "interventional": "absent columns take the values of background rows, whatever the present ones are",
     "empirical": "absent columns take the values of background rows that resemble the row in the present ones",
     "gaussian": "absent columns are drawn from the normal distribution given the present ones",
+    "copula": "absent columns are drawn given the present ones, as values of background rows at ranks that are jointly normal",
     "causal": "absent columns are drawn, cause before effect, from the normal distribution given what comes before them, as if "
     "the present ones had been set",
 }
@@ -174,14 +177,15 @@ class Empirical:
     """Background rows weighted by their resemblance to the row in the columns that are present.
 
     The kernel is exp(−D²/2h²) with D² the Mahalanobis distance in S over |S|, in which a column of words counts by one
-    indicator per word; rows beyond the given share of its mass count nothing, so that few but alike rows decide.
+    indicator per word, and a gap among numbers by one; rows beyond the given share of its mass count nothing, so that few but
+    alike rows decide.
     """
 
     def __init__(
         self, both: Table, row: int, weights: FloatArray, width: float = KERNEL_WIDTH, mass: float = KERNEL_MASS
     ) -> None:
         self._both, self._row, self._weights, self.size = both, row, weights, len(weights)
-        numbers, self._owner = _with_indicators(both) if has_words(both) else (numeric(both), np.arange(both.shape[1]))
+        numbers, self._owner = (numeric(both), np.arange(both.shape[1])) if is_plain(both) else _with_indicators(both)
         self._gap, self._width, self._mass = numbers[: self.size] - numbers[row], width, mass
         self._covariance = covariance(numbers[: self.size], weights)
 
@@ -204,11 +208,57 @@ class Empirical:
 
 
 def _with_indicators(both: Table) -> tuple[FloatArray, IntArray]:
-    """Numbers and one indicator per word, and the column that each belongs to: (m, q), (q,)."""
+    """Numbers, their mean where they are missing, and one indicator per word and gap, and the column that each belongs to:
+    (m, q), (q,)."""
     mixed = Mixed(both)
     held, owner = mixed.indicators()
     plain = np.flatnonzero(~mixed.is_word)
-    return np.concatenate([mixed.numbers[:, plain], held], axis=1), np.concatenate([plain, owner])
+    numbers = mixed.numbers[:, plain]
+    filled = np.where(np.isnan(numbers), np.nanmean(numbers, axis=0), numbers)
+    return np.concatenate([filled, held], axis=1), np.concatenate([plain, owner])
+
+
+@dataclass(frozen=True, eq=False)
+class Completing:
+    """How absent columns are completed, for any row of a table that begins with the background."""
+
+    dependence: str
+    background_rows: int
+    of: Callable[[int], Completion]
+
+
+def completing(
+    both: Table,
+    weights: FloatArray,
+    partition: Partition,
+    *,
+    dependence: str = "interventional",
+    seed: int = 0,
+    order: Precedence | None = None,
+    confounding: bool | tuple[bool, ...] = False,
+) -> Completing:
+    """How absent columns of a row of `both` are completed; the first len(weights) rows of it are the background."""
+
+    def of() -> Callable[[int], Completion]:
+        match dependence:
+            case "interventional":
+                return lambda row: Interventional(both, row, len(weights), weights)
+            case "empirical":
+                return lambda row: Empirical(both, row, weights)
+            case "gaussian" if is_plain(both):
+                return lambda row: Gaussian(Normal(both, row, weights, seed=seed))
+            case "gaussian" | "copula":
+                return GeneralLocation(both, weights, ranks=dependence == "copula", seed=seed).given
+            case "causal":
+                stage = stages_of_columns(partition, order)
+                return lambda row: Interventions(Normal(both, row, weights, seed=seed), stage, confounding)
+        raise InvalidInput(
+            f"dependence is {dependence!r}; write one of {', '.join(DEPENDENCE)}, or cover for trees",
+            argument="dependence",
+            code="unknown",
+        )
+
+    return Completing(dependence, len(weights), of())
 
 
 def row_game(
@@ -217,37 +267,15 @@ def row_game(
     outputs: tuple[str, ...],
     both: Table,
     row: int,
-    weights: FloatArray,
+    absent: Completing,
     partition: Partition,
     *,
-    dependence: str = "interventional",
-    seed: int = 0,
-    order: Precedence | None = None,
-    confounding: bool | tuple[bool, ...] = False,
     memory: float = MEMORY,
 ) -> PartsGames:
-    """The games of row `row` of `both`, one per output; the first len(weights) rows of `both` are the background."""
-    completion: Completion
-    match dependence:
-        case "interventional":
-            completion = Interventional(both, row, len(weights), weights)
-        case "empirical":
-            completion = Empirical(both, row, weights)
-        case "gaussian":
-            if has_words(both):
-                completion = GeneralLocation(both, row, weights, seed=seed)
-            else:
-                completion = Gaussian(Normal(both, row, weights, seed=seed))
-        case "causal":
-            completion = Interventions(Normal(both, row, weights, seed=seed), stages_of_columns(partition, order), confounding)
-        case _:
-            raise InvalidInput(
-                f"dependence is {dependence!r}; write one of {', '.join(DEPENDENCE)}, or cover for trees",
-                argument="dependence",
-                code="unknown",
-            )
+    """The games of row `row` of `both`, one per output."""
+    completion = absent.of(row)
     asked = ArrayModel(partial(model.outputs, unit=unit), labels=outputs, name=model.name)
-    facts = {"removal": dependence, "background rows": len(weights), "payoff": unit}
+    facts = {"removal": absent.dependence, "background rows": absent.background_rows, "payoff": unit}
 
     def rounding() -> float:
         """By the outputs where nobody and where everybody plays."""

@@ -23,7 +23,7 @@ from accredit.models.payoffs import Payoff
 from accredit.models.rows import RowModel, as_row_model
 from accredit.rows.credit import RowAnswer, answer_of, join
 from accredit.rows.explain import shown_first
-from accredit.rows.game import row_game
+from accredit.rows.game import completing, row_game
 from accredit.rows.result import TableExplanation, beside
 from accredit.series.players import SeriesPlayers, deal
 from accredit.series.reading import Series, read_background, read_series
@@ -60,16 +60,9 @@ class SeriesQuestion:
         weights = np.full(size, 1 / size)
         for r, values in enumerate(self.series.values):
             both = np.concatenate([self.background, values.reshape(1, cells)])
-            game = row_game(
-                self.model,
-                self.unit,
-                self.outputs,
-                both,
-                size,
-                weights,
-                self.dealt.partition(r),
-                memory=8 * NUMBERS_PER_CALL,
-            )
+            players = self.dealt.partition(r)
+            absent = completing(both, weights, players)
+            game = row_game(self.model, self.unit, self.outputs, both, size, absent, players, memory=8 * NUMBERS_PER_CALL)
             found.append(answer_of(solver.solve(game), self.outputs))
             watch(r + 1)
         return join(found)

@@ -19,6 +19,8 @@ TOTAL, UNITS, BRACKETS, ZEROS = "looks like a total", "numbers with units", "bec
         ("item,amount,n\nA,1,2\nB,2,3\n,3,5\n", TOTAL),
         ("name,weight\nA,12 kg\nB,13.5 kg\n", UNITS),
         ("a,b\n(12.5),x\n3.0,y\n", BRACKETS),
+        ("region;wert\nA;1\nB;2\nZwischensumme;3\nC;4\nGesamtsumme;7\n", "line 4 ('Zwischensumme'), line 6 ('Gesamtsumme')"),
+        ("id\tv\n1\t\\N\n2\t3\n", "Read as missing in column 'v'"),
         ("zip,v\n00123,1\n04567,2\n", ZEROS),
     ],
 )

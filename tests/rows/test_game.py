@@ -17,7 +17,7 @@ from accredit.core.coalitions import all_coalitions
 from accredit.errors import BadPayoff, InvalidInput
 from accredit.models.rows import as_row_model
 from accredit.rows.frames import align, join, rows_of
-from accredit.rows.game import DEPENDENCE, columns_as_players, row_game
+from accredit.rows.game import columns_as_players, completing, row_game
 from accredit.rows.sage import sage_game
 from accredit.values import shapley
 from accredit.values.semivalues import shapley_from_table
@@ -35,7 +35,9 @@ def game_of(model, row, background, dependence="interventional", weights=None):
     outputs = asked.labels(asked.outputs(both[-1:], unit).shape[1])
     weights = np.full(len(compared), 1 / len(compared)) if weights is None else weights
     players = columns_as_players(compared.columns, None)
-    return row_game(asked, unit, outputs, both, len(compared), weights, players, dependence=dependence)
+    return row_game(
+        asked, unit, outputs, both, len(compared), completing(both, weights, players, dependence=dependence), players
+    )
 
 
 def table(game):
@@ -91,16 +93,22 @@ def test_empirical_weights_prefer_rows_that_resemble_the_row():
 
 
 def test_independent_columns_make_all_dependences_agree_at_the_ends():
-    for dependence in (name for name in DEPENDENCE if name != "causal"):  # which needs an order
+    for dependence in ("interventional", "empirical", "gaussian"):  # a copula draws ranks, and causes need an order
         game = game_of(lambda rows: rows.sum(axis=1), X[0], X[10:], dependence)
         v = table(game)[:, 0]
         assert_allclose(v[[0, -1]], [X[10:].sum(axis=1).mean(), X[0].sum()], atol=1e-9)
 
 
-def test_gaps_have_no_conditional_answer_and_words_no_causal_one():
+def test_gaps_and_words_have_no_causal_answer():
     background = pd.DataFrame({"a": [1.0, np.nan], "b": ["x", "y"]})
     with refused("missing"):
-        game_of(lambda rows: np.ones(len(rows)), background.iloc[[0]], background, "gaussian")
+        accredit.explain(
+            background[:1].assign(b=1.0),
+            lambda rows: np.ones(len(rows)),
+            background=background.assign(b=1.0),
+            dependence="causal",
+            order="a < b",
+        )
     with pytest.raises(InvalidInput, match="column 'b'"):
         accredit.explain(
             background[:1].assign(a=1.0),

@@ -21,7 +21,7 @@ from accredit.core import endpoints
 from accredit.errors import BadPayoff, InvalidInput
 from accredit.models.rows import as_row_model
 from accredit.rows import tabular_game
-from accredit.rows.game import RowGame, columns_as_players, row_game
+from accredit.rows.game import RowGame, columns_as_players, completing, row_game
 from accredit.values import shapley
 from tests.wording import reads, refused
 
@@ -186,7 +186,7 @@ def test_all_outputs_of_a_row_are_paid_as_each_alone(payoff):
     both, size = np.concatenate([BACKGROUND[:12], ROW[None]]), 12
     outputs = asked.labels(3)
     columns = columns_as_players(("x0", "x1", "x2", "x3"), None)
-    games = row_game(asked, unit, outputs, both, size, np.full(size, 1 / size), columns)
+    games = row_game(asked, unit, outputs, both, size, completing(both, np.full(size, 1 / size), columns), columns)
     coalitions = np.array(list(np.ndindex(2, 2, 2, 2)), dtype=bool)
     earned = games.payoff(coalitions)
     assert earned.shape == (16, len(outputs)) and isinstance(games.game, RowGame)
