@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from accredit.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -107,8 +109,8 @@ def xgboost_categories(cats: Mapping[str, Any] | None, features: int) -> list[Ca
     found: list[Category] = [None] * features
     for column, entry in enumerate((cats or {}).get("enc", [])):
         if "offsets" in entry and len(entry["offsets"]) > 1:
-            text, at = bytes(v % 256 for v in entry["values"]), entry["offsets"]
+            text, at = bytes(int(v) % 256 for v in entry["values"]), entry["offsets"]
             found[column] = [text[a:b].decode() for a, b in pairwise(at)] if text.isascii() else None
-        elif "offsets" not in entry and entry.get("values"):
-            found[column] = list(entry["values"])
+        elif "offsets" not in entry and len(entry.get("values", ())):
+            found[column] = np.asarray(entry["values"]).tolist()
     return found

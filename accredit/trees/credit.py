@@ -23,7 +23,7 @@ from accredit.errors import InvalidInput
 from accredit.trees.blocks import Blocks
 from accredit.trees.forest import Forest
 from accredit.trees.masks import Comparison, stage_credit
-from accredit.trees.paths import Paths, levels_of, paths_of
+from accredit.trees.paths import Levels, Paths, levels_of, paths_of
 from accredit.trees.tables import Background, KeptTables, Tables, shares
 from accredit.trees.walk import Walk
 from accredit.values.precedence import Stages
@@ -145,9 +145,10 @@ class TreeShares:
                 argument="value",
                 code="unsupported",
             )
-        self.base = base_value(forest, self._background)  # (outputs,): what nobody earns
-        self._lock, self._rows = Lock(), 0  # asked about so far
         trees = np.arange(forest.trees)
+        self._levels = levels_of(forest, trees)
+        self.base = base_value(forest, self._background, self._levels)  # (outputs,): what nobody earns
+        self._lock, self._rows = Lock(), 0  # asked about so far
         self._kept = KeptWays([], [], trees, trees) if self._stages is not None else self._keep([], trees)
         self._enough = np.inf if self._stages is not None else self._rows_for_tables()
 
@@ -190,7 +191,7 @@ class TreeShares:
 
     def _keep(self, tables: list[tuple[PreparedLeaves, bool]], no_tables: IntArray) -> KeptWays:
         """These tables, and what is known about the leaves of as many other trees as fit."""
-        size, nodes = _way_bytes(self.forest, no_tables, self._background)
+        size, nodes = _way_bytes(self._levels, self.forest.trees, self._background)
         steady = self._background is not None or self._rule.is_steady(min(self.forest.depth, self._count))
         by_way = _within(no_tables, size, KEPT_BYTES if steady else 0)
         parts = _fill(by_way, nodes[by_way], WALK_NODES) if self._background is None else [by_way]
@@ -211,7 +212,8 @@ class TreeShares:
         return (False, True) if self.interactions else (False,)
 
     def _prepare(self, trees: IntArray, make: Callable[[Paths, bool], PreparedLeaves]) -> list[tuple[PreparedLeaves, bool]]:
-        paths = paths_of(self.forest, trees, self._of) if len(trees) else None
+        levels = self._levels if len(trees) == self.forest.trees else None
+        paths = paths_of(self.forest, trees, self._of, levels) if len(trees) else None
         if paths is None or not paths.most:  # trees without a test share nothing
             return []
         return [(make(paths, pairs), pairs) for pairs in self._kinds]
@@ -257,12 +259,9 @@ def _other_way(
     return Comparison(forest, paths, np.flatnonzero(leaves), background, rule, pairs, players)
 
 
-def _way_bytes(forest: Forest, trees: IntArray, background: Background | None) -> tuple[FloatArray, IntArray]:
-    """Bytes of what is known about the leaves of each tree without tables, and its nodes: (trees of the forest,) each."""
-    if not len(trees):
-        return np.zeros(forest.trees), np.zeros(forest.trees, dtype=np.int64)
-    by = levels_of(forest, trees)
-    nodes: IntArray = np.bincount(by.tree, minlength=forest.trees).astype(np.int64)
+def _way_bytes(by: Levels, trees: int, background: Background | None) -> tuple[FloatArray, IntArray]:
+    """Bytes of what is known about the leaves of each tree without tables, and its nodes: (trees,) each."""
+    nodes: IntArray = np.bincount(by.tree, minlength=trees).astype(np.int64)
     more = 8 * len(by.levels) if background is None else 4 * len(background.matrix)
     return (NODE_BYTES + more) * nodes.astype(np.float64), nodes
 
@@ -340,7 +339,7 @@ def _costs(forest: Forest, paths: Paths, background: Background | None, pairs: b
         once, each = np.full(len(k), 1000.0), len(background.matrix) * (1 + 8 * share) * (1 + pairs * k)
     else:
         once, each = np.full(len(k), 150.0), np.full(len(k), 4.0 * (paths.most + 1) * values)
-        each *= 2 * len(np.unique(paths.player[paths.inner])) if pairs else 1
+        each *= 2 * np.count_nonzero(np.bincount(paths.player[paths.inner])) if pairs else 1
     return np.stack([made, 1 + targets * values], axis=1), np.stack([once, each], axis=1)
 
 
@@ -395,17 +394,16 @@ def check_weight(weight: object, rows: int) -> FloatArray:
     return counts
 
 
-def base_value(forest: Forest, background: Background | None) -> FloatArray:
+def base_value(forest: Forest, background: Background | None, by: Levels) -> FloatArray:
     """What nobody earns in each output: (outputs,)."""
     if background is not None:
         return np.asarray(background.weight @ forest.margin(background.matrix))
-    by = levels_of(forest, np.arange(forest.trees))
     reach = shares(forest, by)
     for level in by.levels[1:]:
         reach[level] *= reach[by.parent[level]]
     base = forest.base.copy()
     for v in range(forest.value.shape[1]):
-        np.add.at(base, forest.output[by.tree] + v, reach * forest.value[by.nodes, v])
+        base += np.bincount(forest.output[by.tree] + v, reach * forest.value[by.nodes, v], len(base))
     return base
 
 

@@ -20,6 +20,7 @@ from accredit.errors import InvalidInput
 
 ROUTE_CELLS = 1 << 20  # rows × trees that are walked at once
 FEW_NODES = 128  # of a tree, on average, up to which all of them are tried for a few rows
+WALKING = 0.75  # share of rows that have not reached their leaf, below which the others are left out
 FEW_ROWS = 8  # up to which all nodes are tried at once instead of column by column
 
 Numbers = Sequence[float] | npt.NDArray[np.generic]
@@ -188,15 +189,22 @@ class Forest:
         """The leaf of every row in every tree: (trees, rows) of node positions."""
         if len(matrix) <= FEW_ROWS and len(self.feature) <= FEW_NODES * self.trees:
             return self._leaves_of_few(matrix)
-        at = np.repeat(self.roots[:, None], len(matrix), axis=1)
-        tree, row = np.nonzero(self.feature[at] >= 0)
-        while len(tree):
-            node = at[tree, row]
-            left = self._goes_left(node, matrix[row, self.feature[node]])
-            at[tree, row] = node = np.where(left, self.left[node], self.right[node])
-            inner = self.feature[node] >= 0
-            tree, row = tree[inner], row[inner]
-        return at
+        node = np.repeat(self.roots, len(matrix))
+        start = np.tile(np.arange(len(matrix)) * self.features, self.trees)  # of each node's row among all numbers
+        leaves, place, numbers = np.empty_like(node), np.arange(len(node)), matrix.ravel()
+        while len(node):
+            left = self._goes_left(node, numbers.take(start + self.feature.take(node)))
+            node = self._children.take(2 * node + left)  # a leaf is its own child, whatever is compared there
+            inner = self.feature.take(node) >= 0
+            if np.count_nonzero(inner) < WALKING * len(node):
+                leaves[place] = node
+                node, start, place = node[inner], start[inner], place[inner]
+        return leaves.reshape(self.trees, len(matrix))
+
+    @cached_property
+    def _children(self) -> IntArray:
+        """The right and the left child of every node, beside each other."""
+        return np.stack([self.right, self.left], axis=1).ravel()
 
     def _leaves_of_few(self, matrix: FloatArray) -> IntArray:
         """The same row by row, with every test of small trees tried at once."""

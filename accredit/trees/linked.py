@@ -28,7 +28,7 @@ from accredit.errors import BadPayoff, InvalidInput
 from accredit.trees.credit import NODE_BYTES, TreeCredit, means_of
 from accredit.trees.forest import Forest
 from accredit.trees.leaf_tables import subset_sums
-from accredit.trees.masks import WORD, Words, fail_masks
+from accredit.trees.masks import WORD, FailMasks, Words
 from accredit.trees.paths import paths_of
 from accredit.trees.tables import Background, spans
 from accredit.values.orders import random_places
@@ -122,6 +122,7 @@ class LinkedShares:
             raise TooManyCubes(f"paths of {self._paths.most} columns are too deep; up to {WORD} can be told apart")
         if rule is not SHAPLEY and tested > TABLE_PLAYERS:
             raise TooManyCubes(f"{rule.name:.60} needs all coalitions, and those of {tested} columns are too many")
+        self._fails = FailMasks(forest, self._paths, self._leaf)
         self._theirs = self._fail(background.matrix)
         self._margin = forest.margin(background.matrix)  # (m, outputs)
         self.base = np.asarray(background.weight @ _finite(worth(self._margin)))
@@ -135,7 +136,7 @@ class LinkedShares:
         """The players that each row fails on the way to each leaf, as bits: (leaves, rows)."""
         if not self._paths.most:
             return np.zeros((len(self._leaf), len(matrix)), dtype=np.uint8)
-        (words,) = fail_masks(self.forest, self._paths, self._leaf, matrix)
+        (words,) = self._fails.of(matrix)
         return words
 
     @cached_property

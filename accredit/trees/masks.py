@@ -11,6 +11,8 @@ all background rows, is summed over them first.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -29,6 +31,8 @@ WORD = 64
 
 Words = npt.NDArray[np.unsignedinteger]
 Masks = list[Words]  # one array per 64 players
+Sizes = npt.NDArray[np.uint16]
+BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little").astype(np.float64)  # of each byte
 
 
 class Comparison:
@@ -47,75 +51,111 @@ class Comparison:
         self.forest, self.paths, self.leaf, self.background = forest, paths, leaf, background
         self.pairs, self.players, self.moments = pairs, players, rule.moments(paths.most)
         self.shares = _shares(self.moments)
-        self._theirs = fail_masks(forest, paths, leaf, background.matrix)
+        self._fails = FailMasks(forest, paths, leaf)
+        self._theirs = compared_leaves(paths, leaf, self._fails.of(background.matrix))
 
     def add(self, matrix: FloatArray, earned: FloatArray) -> None:
         """Add the credit (or pair interactions i < j) of these leaves to earned (players or players², outputs, rows)."""
         forest, paths, outputs, flat = self.forest, self.paths, earned.shape[1], earned.reshape(-1, earned.shape[-1])
-        for some, mine, cubes in leaf_cubes(forest, paths, self.leaf, matrix, self.background, self._theirs):
-            value, output = forest.value[paths.nodes[mine]], forest.output[paths.tree[mine]]
+        for some, mine, cubes in leaf_cubes(self._fails, self._theirs, self.background.weight, matrix):
+            leaf = self.leaf[mine]
+            value, output = forest.value[paths.nodes[leaf]], forest.output[paths.tree[leaf]]
             if self.pairs:
                 cubes.add_pairs(value, output, self.moments, self.players, outputs, flat[:, some])
             else:
                 cubes.add_credit(value, output, self.shares, outputs, flat[:, some])
 
 
+@dataclass(frozen=True, eq=False)
+class ComparedLeaves:
+    """Leaves whose players fit into equally wide words, and what background rows fail on the way to them."""
+
+    which: IntArray  # (leaves,) their positions among all compared
+    path: IntArray  # (leaves, bits) the player of each bit
+    theirs: Masks  # words (leaves, m)
+    players: int  # that their words have bits for
+
+
+def compared_leaves(paths: Paths, leaf: IntArray, theirs: Masks) -> list[ComparedLeaves]:
+    """Leaves and what background rows fail, by the width of their words."""
+    count = paths.count[leaf]
+    width = np.array([8, 16, 32, *range(WORD, int(count.max(initial=0)) + WORD, WORD)])
+    needs = np.searchsorted(width, count)
+    found = []
+    for group in np.flatnonzero(np.bincount(needs)).tolist():
+        mine, wide = np.flatnonzero(needs == group), int(width[group])
+        path = np.maximum(paths.path[leaf[mine], :wide], 0).astype(np.int64)
+        found.append(ComparedLeaves(mine, path, _narrow(theirs, mine, wide), wide))
+    return found
+
+
 def leaf_cubes(
-    forest: Forest,
-    paths: Paths,
-    leaf: IntArray,  # (leaves,) local nodes
-    matrix: FloatArray,
-    background: Background,
-    theirs: Masks,  # what background rows fail
+    fails: FailMasks, compared: list[ComparedLeaves], weight: FloatArray, matrix: FloatArray
 ) -> Iterator[tuple[slice, IntArray, LeafCubes]]:
     """The cubes of leaves, some rows and some leaves at a time: which rows, which leaves, their cubes."""
     for some in spans(len(matrix), ROWS_PER_MASK):
-        own = fail_masks(forest, paths, leaf, matrix[some])
-        step = CELLS_AT_ONCE // (len(background.matrix) * (some.stop - some.start))
-        for wide, mine in _by_width(paths.count[leaf], step):
-            path = paths.path[leaf[mine], :wide].astype(np.int64)
-            cubes = LeafCubes(_narrow(own, mine, wide), _narrow(theirs, mine, wide), path, background.weight)
-            yield some, leaf[mine], cubes
+        own = fails.of(matrix[some])
+        step = CELLS_AT_ONCE // (len(weight) * (some.stop - some.start))
+        for like in compared:
+            for part in spans(len(like.which), step):
+                mine, theirs = like.which[part], [words[part] for words in like.theirs]
+                yield some, mine, LeafCubes(_narrow(own, mine, like.players), theirs, like.path[part], weight)
 
 
-def fail_masks(forest: Forest, paths: Paths, leaf: IntArray, matrix: FloatArray) -> Masks:
-    """The players that each row fails on the way to each leaf, as bits: words (leaves, rows)."""
-    left, place = decide(forest, paths, matrix), np.full(len(paths.nodes), -1)
-    place[leaf] = np.arange(len(leaf))
-    return [_fail_word(paths, left, place, len(leaf), first) for first in range(0, paths.most, WORD)]
+class FailMasks:
+    """The players that rows fail on the way to some leaves, as bits: prepared once for any rows."""
+
+    def __init__(self, forest: Forest, paths: Paths, leaf: IntArray) -> None:
+        """`leaf` are those wanted: (leaves,) local nodes."""
+        self.forest, self.paths, self.leaves = forest, paths, len(leaf)
+        place = np.full(len(paths.nodes), -1)
+        place[leaf] = np.arange(len(leaf))
+        self._words = [list(_word_levels(paths, place, first)) for first in range(0, paths.most, WORD)]
+
+    def of(self, matrix: FloatArray) -> Masks:
+        """Words (leaves, rows)."""
+        left = decide(self.forest, self.paths, matrix)
+        return [self._word(levels, left, WORD * number) for number, levels in enumerate(self._words)]
+
+    def _word(self, levels: list[WordLevel], left: BoolArray, first: int) -> Words:
+        rows = left.shape[1]
+        found = np.zeros((self.leaves, rows), dtype=_word(self.paths.most - first))
+        above = np.zeros((self.paths.levels[0].stop, rows), dtype=np.uint8)
+        for level in levels:
+            base = above[level.above].astype(level.bit.dtype, copy=False)
+            right = left[level.test] * level.bit
+            above = np.empty((2 * len(base), rows), dtype=level.bit.dtype)
+            np.bitwise_or(base, right, out=above[1::2])
+            np.bitwise_or(base, level.bit ^ right, out=above[0::2])
+            found[level.place] = above[level.end]
+        return found
 
 
-def _fail_word(paths: Paths, left: BoolArray, place: IntArray, leaves: int, first: int) -> Words:
-    """One word of 64 players; `place` says where each wanted leaf is put. Shallow levels get along with narrow words."""
-    rows = left.shape[1]
-    found = np.zeros((leaves, rows), dtype=_word(paths.most - first))
-    above = np.zeros((paths.levels[0].stop, rows), dtype=np.uint8)
+@dataclass(frozen=True, eq=False)
+class WordLevel:
+    """What the tests of one depth add to a word of 64 players. Shallow levels get along with narrow words."""
+
+    test: IntArray  # (tests,) local nodes
+    above: IntArray  # (tests,) their places in their level
+    bit: Words  # (tests, 1) of their players, in a word that holds all players down to here
+    end: IntArray  # of their children, which stand beside each other, the left one first: those wanted
+    place: IntArray  # where these are put
+
+
+def _word_levels(paths: Paths, place: IntArray, first: int) -> Iterator[WordLevel]:
     for before, level in pairwise(paths.levels):
-        split = paths.parent[level][::2]  # each has two children beside each other, the left one first
-        kind = _word(int(paths.count[level].max()) - first)
-        bit = paths.slot[split] - first
+        test = paths.parent[level][::2]
+        bit = paths.slot[test] - first
         here = ((bit >= 0) & (bit < WORD)).astype(np.uint64)
-        mine = (here << np.clip(bit, 0, WORD - 1).astype(np.uint64)).astype(kind)[:, None]
-        base, right = above[split - before.start].astype(kind, copy=False), left[split] * mine
-        above = np.empty((level.stop - level.start, rows), dtype=kind)
-        above[0::2], above[1::2] = base | (mine ^ right), base | right
-        ends = place[level]
-        found[ends[ends >= 0]] = above[ends >= 0]
-    return found
+        bits = here << np.clip(bit, 0, WORD - 1).astype(np.uint64)
+        end = np.flatnonzero(place[level] >= 0)
+        kind = _word(int(paths.count[level].max()) - first)
+        yield WordLevel(test, test - before.start, bits.astype(kind)[:, None], end, place[level][end])
 
 
 def _word(players: int) -> type[np.unsignedinteger]:
     """The narrowest unsigned word that has a bit for each of up to 64 players."""
     return np.dtype(f"u{next(size for size in (1, 2, 4, 8) if 8 * size >= min(players, WORD))}").type
-
-
-def _by_width(count: IntArray, step: int) -> Iterator[tuple[int, IntArray]]:
-    """Leaves whose players fit into equally wide words, at most `step` at once: that many players, and positions."""
-    width = np.array([8, 16, 32, *range(WORD, int(count.max(initial=0)) + WORD, WORD)])
-    needs = np.searchsorted(width, count)
-    for group in np.unique(needs).tolist():
-        mine = np.flatnonzero(needs == group)
-        yield from ((int(width[group]), mine[part]) for part in spans(len(mine), step))
 
 
 def _narrow(masks: Masks, leaf: IntArray, players: int) -> Masks:
@@ -131,15 +171,31 @@ class LeafCubes:
     def __init__(self, own: Masks, theirs: Masks, path: IntArray, weight: FloatArray) -> None:
         self.own, self.theirs = [np.ascontiguousarray(words.T) for words in own], theirs
         self.path = path  # (leaves, most) the player of each bit
-        leaves, m = theirs[0].shape
+        m = theirs[0].shape[1]
         found = np.flatnonzero(_disjoint(self.own, theirs))  # in order of the rows
         self.cell = found // m  # of row and leaf
-        self.row = self.cell // leaves
-        self.leaf = self.cell - self.row * leaves
-        self.pair = found - self.row * (leaves * m)  # a leaf and a background row
-        self.weight = weight[found - self.cell * m]
-        self.present = _size([words.ravel()[self.pair] for words in theirs])  # |A|
-        self.absent = _size([words.ravel() for words in self.own])[self.cell]  # |B|
+        self.pair = found if len(self.own[0]) == 1 else found % theirs[0].size  # a leaf and a background row
+        self.weight = weight.take(found - self.cell * m)
+
+    @cached_property
+    def row(self) -> IntArray:
+        """The row of each cube."""
+        return np.asarray(self.cell // len(self.path))
+
+    @cached_property
+    def leaf(self) -> IntArray:
+        """The leaf of each cube."""
+        return np.asarray(self.cell % len(self.path))
+
+    @cached_property
+    def present(self) -> Sizes:
+        """|A| of each cube."""
+        return _size([words.ravel().take(self.pair) for words in self.theirs])
+
+    @cached_property
+    def absent(self) -> Sizes:
+        """|B| of each cube."""
+        return np.asarray(_size([words.ravel() for words in self.own]).take(self.cell))
 
     def add_credit(
         self, value: FloatArray, output: IntArray, shares: tuple[FloatArray, FloatArray], outputs: int, earned: FloatArray
@@ -147,41 +203,25 @@ class LeafCubes:
         """Add what A earns and B loses; value (leaves, values), earned (players × outputs, rows)."""
         if not len(self.cell):
             return
-        gain, loss = (by.ravel()[self.present * np.intp(by.shape[1]) + self.absent] for by in shares)
-        gain *= self.weight
-        loss *= self.weight
-        first = np.flatnonzero(np.diff(self.cell, prepend=-1))
-        cells = self.cell[first]
-        lost = np.add.reduceat(loss, first)
-        for v in range(value.shape[1]):
-            self._add_up(self.theirs, self.pair, self.row, self.leaf, gain * value[self.leaf, v], output + v, outputs, earned)
-            row, leaf = self.row[first], self.leaf[first]
-            self._add_up(self.own, cells, row, leaf, -lost * value[leaf, v], output + v, outputs, earned)
+        from scipy.sparse import csr_array
 
-    def _add_up(
-        self,
-        masks: Masks,
-        place: IntArray,  # where the mask of each amount stands
-        row: IntArray,
-        leaf: IntArray,
-        amount: FloatArray,
-        output: IntArray,
-        outputs: int,
-        earned: FloatArray,
-    ) -> None:
-        """Add an amount to every player of its mask, bit by bit."""
-        targets, rows = earned.shape
-        first, path = row * targets + output[leaf], (self.path * outputs).ravel()
-        slot = leaf * self.path.shape[1]
-        for number, words in enumerate(masks):
-            left, start, slots, amounts = words.ravel()[place], first, slot + WORD * number, amount
-            while len(some := np.flatnonzero(left)):
-                if len(some) < len(left):
-                    left, start, slots, amounts = left[some], start[some], slots[some], amounts[some]
-                rest = left & (left - 1)
-                target = start + path[slots + np.bitwise_count((left ^ rest) - 1)]
-                earned += np.bincount(target, amounts, rows * targets).reshape(rows, targets).T
-                left = rest
+        sizes = self.present * np.intp(len(shares[0])) + self.absent
+        gain, loss = (by.ravel().take(sizes) * self.weight for by in shares)
+        first = np.append(0, np.flatnonzero(self.cell[1:] != self.cell[:-1]) + 1)
+        cells, start = self.cell[first], np.append(first, len(self.cell)).astype(np.int32)
+        row, leaf = np.divmod(cells, len(self.path))
+        lost = np.add.reduceat(loss, first)[:, None]
+        theirs, own = (_bytes(words, at) for words, at in ((self.theirs, self.pair), (self.own, cells)))
+        each = [  # of cells: what the players of eight bits get
+            csr_array((gain, mask, start), shape=(len(cells), len(BITS))) @ BITS - lost * BITS[fails]
+            for mask, fails in zip(theirs, own, strict=True)
+        ]
+        amount = np.concatenate(each, axis=1)[:, : self.path.shape[1]]
+        rows, targets = earned.shape[1], earned.shape[0]
+        goal = (self.path * outputs + output[:, None])[leaf] + (row * targets)[:, None]
+        for v in range(value.shape[1]):
+            mine = amount * value[leaf, v][:, None]
+            earned += np.bincount((goal + v).ravel(), mine.ravel(), rows * targets).reshape(rows, targets).T
 
     def sides(self) -> tuple[BoolArray, BoolArray]:
         """Who is in A and who in B, by their places on the leaf's path: (cubes, places) each."""
@@ -232,9 +272,16 @@ def _disjoint(own: Masks, theirs: Masks) -> BoolArray:
     return free
 
 
-def _size(masks: Masks) -> npt.NDArray[np.uint16]:
+def _size(masks: Masks) -> Sizes:
     """How many players each mask holds."""
     return sum((np.bitwise_count(words) for words in masks), np.zeros(masks[0].shape, dtype=np.uint16))
+
+
+def _bytes(masks: Masks, place: IntArray) -> Iterator[npt.NDArray[np.int32]]:
+    """The masks at these places, eight players at a time."""
+    for words in masks:
+        found = words.ravel().take(place)
+        yield from found.view(np.uint8).reshape(len(place), words.itemsize).T.astype(np.int32)
 
 
 def _shares(moments: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -265,7 +312,8 @@ def stage_credit(
     """
     outputs, flat = earned.shape[1], earned.reshape(-1, earned.shape[-1])
     leaf = np.flatnonzero(~paths.inner)
-    theirs = fail_masks(forest, paths, leaf, background.matrix)
-    for some, mine, cubes in leaf_cubes(forest, paths, leaf, matrix, background, theirs):
-        value, output = forest.value[paths.nodes[mine]], forest.output[paths.tree[mine]]
+    fails = FailMasks(forest, paths, leaf)
+    compared = compared_leaves(paths, leaf, fails.of(background.matrix))
+    for some, mine, cubes in leaf_cubes(fails, compared, background.weight, matrix):
+        value, output = forest.value[paths.nodes[leaf[mine]]], forest.output[paths.tree[leaf[mine]]]
         cubes.add_in_stages(value, output, stage, outputs, flat[:, some])

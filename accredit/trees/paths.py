@@ -49,13 +49,13 @@ class Paths(Levels):
         return int(self.count.max())
 
 
-def paths_of(forest: Forest, trees: IntArray, players: IntArray) -> Paths:
-    """The paths of some trees; `players` gives the player of each column: (features,)."""
-    by = levels_of(forest, trees)
+def paths_of(forest: Forest, trees: IntArray, players: IntArray, by: Levels | None = None) -> Paths:
+    """The paths of some trees, whose levels may be known; `players` gives the player of each column: (features,)."""
+    by = by or levels_of(forest, trees)
     nodes, levels, parent = by.nodes, by.levels, by.parent
     inner = forest.feature[nodes] >= 0
     player = np.where(inner, players[np.maximum(forest.feature[nodes], 0)], -1)
-    width = max(1, min(len(levels) - 1, len(np.unique(player[inner]))))
+    width = max(1, min(len(levels) - 1, int(np.count_nonzero(np.bincount(player[inner], minlength=1)))))
     count, slot, before = (np.full(len(nodes), fill) for fill in (0, 0, -1))
     path = np.full((len(nodes), width), -1, dtype=np.int32)
     edge = np.zeros(
@@ -78,18 +78,18 @@ def paths_of(forest: Forest, trees: IntArray, players: IntArray) -> Paths:
 
 def levels_of(forest: Forest, trees: IntArray) -> Levels:
     """The nodes of some trees, level by level."""
-    nodes, tree = [forest.roots[trees]], [trees]
-    parent, is_left = [np.full(len(trees), -1)], [np.zeros(len(trees), bool)]
+    nodes, tree, parent = [forest.roots[trees]], [trees], [np.full(len(trees), -1)]
     levels = [slice(0, len(trees))]
-    while len(split := np.flatnonzero(forest.feature[nodes[-1]] >= 0)):
-        above = nodes[-1][split]
-        nodes.append(np.stack([forest.left[above], forest.right[above]], axis=1).ravel())
+    while len(split := np.flatnonzero(forest.feature.take(nodes[-1]) >= 0)):
+        above, below = nodes[-1][split], np.empty(2 * len(split), dtype=np.int64)
+        below[0::2], below[1::2] = forest.left.take(above), forest.right.take(above)
+        nodes.append(below)
         tree.append(np.repeat(tree[-1][split], 2))
         parent.append(np.repeat(split + levels[-1].start, 2))
-        is_left.append(np.arange(2 * len(split)) % 2 == 0)
         levels.append(slice(levels[-1].stop, levels[-1].stop + 2 * len(split)))
-    flat = [np.concatenate(each) for each in (nodes, tree, parent, is_left)]
-    return Levels(flat[0], levels, *flat[1:])
+    is_left = np.arange(levels[-1].stop) % 2 == len(trees) % 2
+    is_left[: len(trees)] = False
+    return Levels(np.concatenate(nodes), levels, np.concatenate(tree), np.concatenate(parent), is_left)
 
 
 def decide(forest: Forest, paths: Paths, matrix: FloatArray) -> BoolArray:

@@ -1,11 +1,11 @@
-"""Trees of xgboost, from its own JSON, and of lightgbm, from its own text."""
+"""Trees of xgboost, from its own binary JSON, and of lightgbm, from its own text."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ from accredit.models.categories import Category, xgboost_categories
 from accredit.models.rows import LOG_LINK, lightgbm_objective, lightgbm_summed
 from accredit.trees.forest import Forest, Tree
 from accredit.trees.reading.ensemble import Ensemble, NotTrees, check_columns, number, probes, trust
+from accredit.trees.reading.ubjson import from_ubjson
 
 if TYPE_CHECKING:
     import lightgbm
@@ -29,6 +30,9 @@ LOGIT_LINK = ("binary:logistic", "reg:logistic")
 ZERO = float(np.float32(1e-35))  # what lightgbm takes for zero
 
 
+Numbers = npt.NDArray[Any]
+
+
 class XgboostLearner(TypedDict):
     """What is read of the learner in the JSON of xgboost, beside its trees."""
 
@@ -40,17 +44,17 @@ class XgboostTree(TypedDict):
     """One tree in the JSON of xgboost: a number per node, and the categories of the nodes that have some."""
 
     tree_param: dict[str, str]
-    left_children: list[int]
-    right_children: list[int]
-    split_indices: list[int]
-    split_conditions: list[float]
-    sum_hessian: list[float]
-    default_left: list[bool]
-    categories: list[int]
-    categories_nodes: list[int]
-    categories_segments: list[int]
-    categories_sizes: list[int]
-    leaf_weights: list[float]  # of trees with several outputs: a leaf names its place in it where others name a child
+    left_children: Numbers
+    right_children: Numbers
+    split_indices: Numbers
+    split_conditions: Numbers
+    sum_hessian: Numbers
+    default_left: Numbers
+    categories: Numbers
+    categories_nodes: Numbers
+    categories_segments: Numbers
+    categories_sizes: Numbers
+    leaf_weights: Numbers  # of trees with several outputs: a leaf names its place in it where others name a child
 
 
 def read_xgboost(
@@ -60,7 +64,7 @@ def read_xgboost(
     own: Callable[[Table], object] | None = None,
 ) -> Ensemble:
     """The ensemble of an xgboost Booster; `own` is an estimator's raw output, which may stop early."""
-    learner = json.loads(bytes(booster.save_raw("json")))["learner"]
+    learner = from_ubjson(bytes(booster.save_raw("ubj")))["learner"]
     grown = learner["gradient_booster"]
     weights = grown.get("weight_drop")
     model = grown.get("gbtree", grown).get("model")
@@ -135,27 +139,24 @@ def _xgboost_bases(learner: XgboostLearner, outputs: int) -> list[FloatArray]:
 
 
 def _xgboost_tree(tree: XgboostTree, output: int) -> Tree:
-    left, values = np.array(tree["left_children"]), int(tree["tree_param"]["size_leaf_vector"])
+    left, values = tree["left_children"], int(tree["tree_param"]["size_leaf_vector"])
     if values > 1 and "leaf_weights" not in tree:
         raise NotTrees("xgboost grew trees with several outputs each and does not say what their leaves weigh; use xgboost 3")
     leaf = left < 0
-    condition = np.array(tree["split_conditions"], dtype=np.float64)
     sets = {}
     segments = zip(tree["categories_nodes"], tree["categories_segments"], tree["categories_sizes"], strict=True)
     for node, start, size in segments:
-        right = np.array(tree["categories"][start : start + size], dtype=np.int64)
+        right = tree["categories"][start : start + size].astype(np.int64)
         goes_left = np.ones(int(right.max(initial=0)) + 2, dtype=bool)
         goes_left[right] = False
         sets[int(node)] = goes_left
-    feature = np.where(leaf, -1, np.array(tree["split_indices"]))
-    threshold = condition.astype(np.float32).astype(np.float64)
-    value = np.where(leaf, threshold, 0.0)
+    value = threshold = tree["split_conditions"]  # a leaf's is what it adds
     if values > 1:  # a leaf's right child is its place among the leaves
-        weights = np.array(tree["leaf_weights"], dtype=np.float32).astype(np.float64).reshape(-1, values)
+        weights = tree["leaf_weights"].astype(np.float64).reshape(-1, values)
         value = np.zeros((len(left), values))
-        value[leaf] = weights[np.array(tree["right_children"])[leaf]]
+        value[leaf] = weights[tree["right_children"][leaf]]
     return Tree(
-        feature,
+        np.where(leaf, -1, tree["split_indices"]),
         threshold,
         left,
         tree["right_children"],

@@ -104,11 +104,13 @@ class Ensemble:
         if said.shape != own.shape:
             raise NotTrees(f"{self.forest.source} gives {said.shape[1]} outputs where its trees give {own.shape[1]}")
         gap = np.abs(own - said)
-        if (gap <= self.tolerance * np.abs(said)).all():
+        doubted = np.flatnonzero((gap > self.tolerance * np.abs(said)).any(axis=1))
+        if not len(doubted):
             return
-        wrong = gap > self.tolerance * np.maximum(self._sizes.margin(matrix), np.abs(said))
+        wrong = gap[doubted] > self.tolerance * np.maximum(self._sizes.margin(matrix[doubted]), np.abs(said[doubted]))
         if wrong.any():
-            row, output = np.argwhere(wrong)[0]
+            place, output = np.argwhere(wrong)[0]
+            row = doubted[place]
             raise NotTrees(
                 f"the trees read from {self.forest.source} give {own[row, output]:.9g} where the model gives "
                 f"{said[row, output]:.9g} (row {row} of {what}, output {output}); its values cannot be computed from its "
