@@ -22,17 +22,6 @@ if TYPE_CHECKING:
     from accredit.core import Attribution
 
 NAMED = 12  # names that a message lists
-OTHER_NAMES = {  # what shap, captum and others call parts of a result: the first of ours that it has
-    "shap_values": ("credit", "by_method().credit"),
-    "values": ("credit", "by_method().credit"),
-    "expected_value": ("base", "by_method().baseline"),
-    "base_values": ("base", "by_method().baseline"),
-    "feature_names": ("players",),
-    "output_names": ("outputs",),
-    "save_html": ("to_html(path)",),
-    "to_dataframe": ("to_pandas()",),
-    "as_list": ("by_method().as_dict()",),
-}
 
 
 class Result(Drawn):
@@ -75,14 +64,11 @@ class Result(Drawn):
     if not TYPE_CHECKING:  # else every name would pass the type checker
 
         def __getattr__(self, name: str) -> Any:
-            """Only asked for what is not there: what shap and others call it is said by its name here."""
-            others = OTHER_NAMES.get(name, ())
-            here = next((other for other in others if other.partition("(")[0] in dir(self)), None)
+            """Only asked for what is not there: a figure is a method of `plot`."""
             if (figure := name.removeprefix("plot_")) != name and hasattr(drawings().plots_of(self), figure):
-                here = f"plot.{figure}()"
-            near = did_you_mean(name, [one for one in dir(self) if not one.startswith("_")])
-            meant = f"; it is .{here} here" if here else near
-            raise AttributeError(f"{type(self).__name__} has no {name!r}{meant}", name=name, obj=self)
+                said = f"{type(self).__name__} has no {name!r}; it is .plot.{figure}() here"
+                raise AttributeError(said, name=name, obj=self)
+            super().__getattr__(name)
 
     # Methods
 

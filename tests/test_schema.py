@@ -32,7 +32,7 @@ RESULTS = {
         tokens=(Token("Good", 0, 4, "Good"), Token(".", 4, 5, ".")), notes=(Note(NoteKind.WARNING, "it is made up"), "by hand"),
     ),
     "a table": lambda: TableExplanation(
-        ("age", "pay"), ("price",), [[[2.0], [-1.0]]], base=[3.0], prediction=[[4.0]], values=[[41], [None]], method="m",
+        ("age", "pay"), ("price",), [[[2.0], [-1.0]]], base=[3.0], prediction=[[4.0]], cells=[[41], [None]], method="m",
         apart=[(0, Precision.exact("counted"))],
     ),
     "a table by two methods": lambda: beside([

@@ -26,6 +26,8 @@ from accredit.flow.unique import FlowRule, unique_flow
 JointRule = Literal["barrier", "l2", "shapley"]
 RANGE = "credit_intervals gives the range over all max flows"
 ZERO_SHARE = 1e-9  # credit below this share of the total reads as none
+EPSILON = 1e-6  # what `barrier` may miss of the max flow
+ORDERS = 200  # random orders of `shapley` with more than 12 players
 
 
 @check_arguments
@@ -35,20 +37,20 @@ def joint_flow(
     outputs: Outputs = None,
     layer: int = 0,
     rule: JointRule | str = "barrier",
-    epsilon: float = 1e-6,
+    epsilon: float | None = None,
     residual: float = 0.5,
     groups: Groups = None,
     seed: int = 0,
     normalise: bool = True,
     players: Iterable[str] | None = None,
-    orders: int = 200,
+    orders: int | None = None,
     super_edges: float | None = None,
 ) -> Attribution:
     r"""Credit of the tokens of one layer (0: input … L: output) for the flow from the outputs to the inputs.
 
-    `barrier` takes the flow at the analytic centre of all max flows, to within `epsilon` of the max flow; `l2` the
+    `barrier` takes the flow at the analytic centre of all max flows, to within `epsilon` (1e-6) of the max flow; `l2` the
     max flow of least Σ f²; `shapley` the Shapley value of the re-solved game v(S) = max flow through S, exactly for
-    up to 12 players and else from `orders` random orders (`seed`) with 95 % intervals. All three are unique and do
+    up to 12 players and else from `orders` (200) random orders (`seed`) with 95 % intervals. All three are unique and do
     not depend on the numbering of tokens. `outputs` are the tokens the source feeds: all, one index, a list, or a
     vector of weights in [0, 1]. `groups` merges tokens into players: {"name": [indices or names]}; `players` names
     the tokens. `normalise=False` admits capacities that are not attention, such as gradients. `super_edges` gives source and
@@ -63,14 +65,26 @@ def joint_flow(
     >>> round(credit.total, 6)
     1.0
     """
+    _check_unused(rule, epsilon, orders)
     network = LayeredNetwork.from_attention(attention, outputs=outputs, residual=residual, normalise=normalise)
     if super_edges is not None:
         network = network.with_super_edges(super_edges)
     place = check_layer(layer, network.layers)
     if rule == "shapley":
-        return _shapley_credit(network, place, groups, players, orders, seed)
+        return _shapley_credit(network, place, groups, players, orders or ORDERS, seed)
     names, belongs = members(network.tokens, groups, players)
-    return _flow_credit(unique_flow(network, rule, epsilon=epsilon), place, names, belongs)
+    return _flow_credit(unique_flow(network, rule, epsilon=EPSILON if epsilon is None else epsilon), place, names, belongs)
+
+
+def _check_unused(rule: str, epsilon: float | None, orders: int | None = None) -> None:
+    """Refuse a setting of another rule."""
+    for name, given, of in (("epsilon", epsilon, "barrier"), ("orders", orders, "shapley")):
+        if given is not None and rule != of:
+            raise InvalidInput(
+                f"{name} is {given!r}, and rule {rule!r} has no use for it; leave it out, or write rule={of!r}",
+                argument=name,
+                code="misplaced",
+            )
 
 
 @check_arguments
@@ -79,7 +93,7 @@ def solve_joint(
     *,
     outputs: Outputs = None,
     rule: FlowRule | str = "barrier",
-    epsilon: float = 1e-6,
+    epsilon: float | None = None,
     residual: float = 0.5,
     normalise: bool = True,
 ) -> Flow:
@@ -88,8 +102,9 @@ def solve_joint(
     >>> solve_joint(np.full((3, 2, 2), 0.5)).through.round(4).shape
     (4, 2)
     """
+    _check_unused(rule, epsilon)
     network = LayeredNetwork.from_attention(attention, outputs=outputs, residual=residual, normalise=normalise)
-    return unique_flow(network, rule, epsilon=epsilon)
+    return unique_flow(network, rule, epsilon=EPSILON if epsilon is None else epsilon)
 
 
 @check_arguments
@@ -110,26 +125,27 @@ def layerwise_flow(
     *,
     outputs: Outputs = None,
     rule: JointRule | str = "barrier",
-    epsilon: float = 1e-6,
+    epsilon: float | None = None,
     residual: float = 0.5,
     groups: Groups = None,
     seed: int = 0,
     normalise: bool = True,
     players: Iterable[str] | None = None,
-    orders: int = 200,
+    orders: int | None = None,
 ) -> tuple[Attribution, ...]:
     """`joint_flow` for the tokens of every layer: L+1 attributions, input first. `barrier` and `l2` solve once for all.
 
     >>> [round(float(a.credit.sum()), 6) for a in layerwise_flow(np.full((2, 3, 3), 1 / 3), rule="l2")]
     [3.0, 3.0, 3.0]
     """
+    _check_unused(rule, epsilon, orders)
     network = LayeredNetwork.from_attention(attention, outputs=outputs, residual=residual, normalise=normalise)
     named = tuple(players) if players is not None else None
     places = range(network.layers + 1)
     if rule == "shapley":
-        return tuple(_shapley_credit(network, place, groups, named, orders, seed) for place in places)
+        return tuple(_shapley_credit(network, place, groups, named, orders or ORDERS, seed) for place in places)
     names, belongs = members(network.tokens, groups, named)
-    flow = unique_flow(network, rule, epsilon=epsilon)
+    flow = unique_flow(network, rule, epsilon=EPSILON if epsilon is None else epsilon)
     return tuple(_flow_credit(flow, place, names, belongs) for place in places)
 
 
@@ -140,7 +156,7 @@ def frozen_flow(
     outputs: Outputs = None,
     layer: int = 0,
     rule: FlowRule | str = "barrier",
-    epsilon: float = 1e-6,
+    epsilon: float | None = None,
     residual: float = 0.5,
     groups: Groups = None,
     normalise: bool = True,

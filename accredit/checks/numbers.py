@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import numbers
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from decimal import Decimal
@@ -338,3 +339,18 @@ def known_fields(given: Iterable[str], known: Iterable[str], name: str) -> None:
         if key not in listed:
             advice = did_you_mean(key, listed) or f"; the fields are {', '.join(listed)}"
             raise InvalidInput(f"{name} has the unknown field {shown(key)}{advice}", code="unknown")
+
+
+def check_same_order(first: object, second: object, first_name: str, second_name: str) -> None:
+    """Refuse two columns or frames of pandas that name the same rows in another order: both are read place by place.
+
+    >>> check_same_order([1, 2], [3, 4], "labels", "features")
+    """
+    indices = [list(given.index) for given in (first, second) if hasattr(given, "iloc") and hasattr(given, "index")]
+    if len(indices) == 2 and indices[0] != indices[1] and Counter(indices[0]) == Counter(indices[1]):
+        raise InvalidInput(
+            f"{second_name} names the rows of {first_name} in another order, and both are read place by place; write "
+            f"{second_name}.loc[{first_name}.index]",
+            argument=second_name,
+            code="conflict",
+        )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -34,6 +35,23 @@ class Destination:
             check_ending(self.out)
         with to_file(self.out) if self.out else nullcontext():
             self.print(explain())
+
+    def show_parts(self, why: str, parts: Iterable[Explanation], count: int) -> None:
+        """The same of a text that was read in parts: why, and each of them."""
+        from accredit import views
+        from accredit.views.terminal.explanation_text import wants_colour
+
+        if self.out:
+            check_ending(self.out)
+        with to_file(self.out) if self.out else nullcontext():
+            if self.as_json:
+                listed = [part.to_plain() for part in parts]
+                click.echo(json.dumps({"kind": "text in parts", "read": why, "parts": listed}, ensure_ascii=False))
+                return
+            click.echo(why)
+            for number, part in enumerate(parts, 1):
+                click.echo(f"\nPart {number} of {count}")
+                click.echo(views.text(part, colour=wants_colour(sys.stdout), more=wants_more()))
 
     def print(self, result: Explanation | TableExplanation | SeriesExplanation) -> None:
         """The result as text or JSON, and its page if one was asked for."""

@@ -267,7 +267,31 @@ def _explain_text(subject: str, model: str | None, typed: Settings, own: Setting
             f"column is for a FILE of texts, and {subject!r:.40} is one text", argument="column", code="misplaced"
         )
     text = subject if pair is None else (subject, pair)
-    to.show(lambda: with_command(explain_text(text, model, announce=announce, **settings)))
+    try:
+        to.show(lambda: with_command(explain_text(text, model, announce=announce, **settings)))
+    except InvalidInput as error:
+        if pair is not None or (error.argument, error.code) != ("text", "too-many"):
+            raise
+        _explain_in_parts(subject, model, settings, to, error)
+
+
+def _explain_in_parts(subject: str, model: str | None, settings: Settings, to: Destination, too_long: InvalidInput) -> None:
+    """A text that the model does not read at once, part by part."""
+    from accredit.explanation.explainer import Explainer
+    from accredit.explanation.long_texts import read_in_parts
+
+    explainer = Explainer(model, announce=announce, **settings)
+    pieces, why = read_in_parts(explainer, subject)
+    if not pieces:
+        raise too_long
+    if to.html is not None:
+        raise InvalidInput(
+            f"html_file is for one text, and this one is read in {len(pieces)} parts; explain its beginning with cut=True, or "
+            "look at all of them with accredit serve",
+            argument="html_file",
+            code="misplaced",
+        )
+    to.show_parts(why, (with_command(explainer(piece)) for piece in pieces), len(pieces))
 
 
 def _explain_picture(subject: str, model: str | None, typed: Settings, own: Settings, to: Destination) -> None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from accredit.flow.graph import Graph, GraphFlow
 
 SECONDS = 5.0  # for exact ranges
+EPSILON = 1e-6  # what --rule barrier may lose
 
 
 @click.command(cls=Command, cuts=True)
@@ -35,7 +36,7 @@ SECONDS = 5.0  # for exact ranges
     show_default=True,
     help="Which of all optimal flows: the analytic centre, least squares, least sum, or any.",
 )
-@click.option("--epsilon", type=Amount(min=0, min_open=True), default=1e-6, show_default=True, help="What barrier may lose.")
+@click.option("--epsilon", type=Amount(min=0, min_open=True), help="What --rule barrier may lose. Default: 1e-06.")
 @click.option("--cheapest", is_flag=True, help="Of all maximum flows, those of least cost.")
 @click.option(
     "--share",
@@ -55,6 +56,7 @@ def flow(
     as_json: bool,
     html_file: str | None,
     seconds: float,
+    epsilon: float | None,
     **settings: Any,
 ) -> None:
     """The maximum flow through the edges of FILE, or their flow of least cost, and whether it is the only one.
@@ -66,6 +68,8 @@ def flow(
     from accredit.flow.graph import Graph, graph_flow, least_cost
 
     _check_ends(sources, sinks, together, bool(supplies))
+    _check_unused(share, epsilon, **settings)
+    settings["epsilon"] = EPSILON if epsilon is None else epsilon
     graph = Graph.read(file)
     for option, names in (("--from", sources), ("--to", sinks), ("--supply", [_supply(text)[0] for text in supplies])):
         for name in names:
@@ -85,7 +89,21 @@ def flow(
     _show(file, graph, found, settings, seconds, as_json, html_file)
 
 
+def _check_unused(share: str | None, epsilon: float | None, rule: str, cheapest: bool) -> None:
+    """Refuse what the question has no use for."""
+    if epsilon is not None and rule != "barrier":
+        raise InvalidInput(f"--epsilon goes with --rule barrier, and the rule is {rule}; leave it out", code="misplaced")
+    for option, is_given in ((f"--rule {rule}", rule != "none"), ("--cheapest", cheapest)):
+        if share and is_given:
+            raise InvalidInput(
+                f"{option} picks one of several flows, and --share {share} divides their value, which all have; leave one out",
+                code="conflict",
+            )
+
+
 def _check_ends(sources: tuple[str, ...], sinks: tuple[str, ...], together: bool, supplied: bool) -> None:
+    if together and not sources:
+        raise InvalidInput("--together needs --from and --to: it makes one flow between all of them", code="missing")
     if supplied and sources:
         raise InvalidInput("--supply and --from ask for different things; give one of them", code="conflict")
     if len(sources) != len(sinks) and not (together and sources and sinks):

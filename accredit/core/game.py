@@ -304,8 +304,8 @@ def check_groups(groups: Mapping[str, Iterable[Member]]) -> dict[str, list[Membe
     return {name: list(members) for name, members in groups.items()}
 
 
-def player_index(players: tuple[str, ...], name: str | int) -> int:
-    """Position of a player, or an error that lists who plays.
+def player_index(players: tuple[str, ...], name: str | int, argument: str = "") -> int:
+    """Position of a player, or an error that lists who plays and names the `argument` that held it.
 
     >>> player_index(("alice", "bob"), "bob")
     1
@@ -318,10 +318,10 @@ def player_index(players: tuple[str, ...], name: str | int) -> int:
         ) from None
     except ValueError:
         some = ", ".join(players[:8]) + (", …" if len(players) > 8 else "")
-        raise InvalidInput(f"unknown player {shown(name)}; the players are {some}", code="unknown") from None
+        raise InvalidInput(f"unknown player {shown(name)}; the players are {some}", argument=argument, code="unknown") from None
 
 
-def coalition_of(players: tuple[str, ...], names: Iterable[str | int]) -> BoolArray:
+def coalition_of(players: tuple[str, ...], names: Iterable[str | int], argument: str = "") -> BoolArray:
     """The coalition of the named players as one boolean row.
 
     >>> coalition_of(("a", "b", "c"), ["c"])
@@ -334,7 +334,7 @@ def coalition_of(players: tuple[str, ...], names: Iterable[str | int]) -> BoolAr
     players = check_players(players)
     row = np.zeros(len(players), dtype=bool)
     for name in names:
-        row[player_index(players, name)] = True
+        row[player_index(players, name, argument)] = True
     return row
 
 

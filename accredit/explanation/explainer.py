@@ -15,7 +15,7 @@ from functools import wraps
 from numbers import Number
 from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, Protocol, TypeVar, cast, overload
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from accredit.answers.hosted_model import HostedModel
 from accredit.answers.server import is_url
 from accredit.checks.files import check_writable
 from accredit.checks.numbers import CellArray, a_type, as_array
-from accredit.checks.suggestions import nearest
+from accredit.checks.suggestions import did_you_mean, nearest
 from accredit.core.notes import check_notes
 from accredit.errors import InvalidInput
 from accredit.explanation.answers import AnswerSubject, answer_subject
@@ -529,6 +529,15 @@ class Explainer:
             return _answer_prompt(given, self.model_for("answer"), request)
         return self._answer_text_or_picture(given, kind, settings)
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            """Only asked for what is not there: an explainer is called, and the result has what others ask of theirs."""
+            called = {"shap_values": "credit", "expected_value": "base", "explain": "", "attribute": ""}
+            parts = f".{called[name]}" if called.get(name) else ""
+            meant = f"; call it: explainer(…){parts}" if name in called else did_you_mean(name, dir(self))
+            raise AttributeError(f"Explainer has no {name!r}{meant}", name=name, obj=self)
+
     def effect(self, rows: object, column: str, *, output: str | None = None, points: int = 25) -> Effect:
         """How the output depends on one column of rows: partial dependence with a line per row, accumulated local effects, and
         the column's credit beside them. Costs one call of the model for each of up to `points` values.
@@ -689,7 +698,7 @@ def kind_of(given: object, model: object, settings: Mapping[str, object]) -> Kin
         return "answer"
     if only_in("answer") & set(settings) and (given is None or not _reads_rows(model)):
         return "answer"
-    if only_in("series") & set(settings) and not _is_plain_frame(given):
+    if only_in("series") & set(settings) and not _is_plain_frame(given) and not _is_one_text(given):
         return "series"
     if settings.get("background") is not None:
         return "series" if _has_series(given, settings) and not hasattr(model, "n_features_in_") else "rows"
@@ -704,6 +713,8 @@ def kind_of(given: object, model: object, settings: Mapping[str, object]) -> Kin
     if isinstance(given, str) or (isinstance(given, tuple) and any(isinstance(one, str) for one in given)):
         return "text"
     if isinstance(given, list) and all(isinstance(one, str) for one in given) and _are_words(given):
+        return "text"
+    if not isinstance(given, list) and not hasattr(model, "n_features_in_") and _are_words(given):
         return "text"
     if isinstance(given, Path):
         return "picture"
@@ -742,6 +753,11 @@ def _check_places(given: object, model: object) -> None:
             argument="model",
             code="type",
         )
+
+
+def _is_one_text(given: object) -> bool:
+    """Is this a text, and not the name of a file of arrays?"""
+    return isinstance(given, str) and not given.lower().endswith((".npy", ".npz"))
 
 
 def _are_words(given: object) -> bool:

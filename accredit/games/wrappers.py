@@ -80,7 +80,7 @@ def grouped(game: Game, groups: Mapping[str, Iterable[str]]) -> Game:
     owner: dict[int, str] = {}
     for name, listed in check_groups(groups).items():
         for member in listed:
-            i = player_index(game.players, member)
+            i = player_index(game.players, member, "groups")
             if i in owner:
                 raise InvalidInput(
                     f"groups puts {member!r} into {owner[i]!r} and {name!r}; groups must not overlap",
@@ -136,8 +136,8 @@ def restricted(game: Game, players: Iterable[str], given: Iterable[str] = ()) ->
     >>> given_b.payoff(np.array([[False], [True]]))
     array([ 3., 10.])
     """
-    free = coalition_of(game.players, players)
-    present = coalition_of(game.players, given)
+    free = coalition_of(game.players, players, "players")
+    present = coalition_of(game.players, given, "given")
     if (free & present).any():
         raise InvalidInput(
             f"given and players both hold {write_coalition(game.players, free & present)}; a player is free or given",

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from accredit.checks import needs
 from accredit.checks.arguments import check_arguments
-from accredit.checks.numbers import as_array, check_text, shown
+from accredit.checks.numbers import as_array, check_same_order, check_text, shown
 from accredit.core import FloatArray, IntArray
 from accredit.core.game import as_name
 from accredit.core.threads import one_thread
@@ -92,6 +92,10 @@ def wrong_labels(
     y, classes = encode_labels(labels)
     views = read_views(texts, features, len(y))
     rows = row_names(names, len(y))
+    for what, other in (("texts", texts), ("features", features), ("annotators", annotators)):
+        check_same_order(labels, other, "labels", what)
+    if excerpts is not None:
+        excerpts = _name(excerpts, "excerpts", len(y))
     by = None if annotators is None else _name(annotators, "annotators", len(y))
     if wanted is not None and not 0 < wanted < 1:
         raise InvalidInput(

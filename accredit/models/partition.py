@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from accredit.checks.numbers import whole_number
+from accredit.checks.numbers import shown
 from accredit.core import BoolArray, FloatArray, IntArray, distinct_names
 from accredit.core.game import check_groups
 from accredit.errors import InvalidInput
@@ -62,6 +62,17 @@ def partition_by(labels: IntArray, names: Iterable[str]) -> Partition:
     return Partition(distinct_names(names), owner.astype(np.int64))
 
 
+def _position(given: object, group: str) -> int:
+    if isinstance(given, bool | np.bool_) or not isinstance(given, int | np.integer) or given < 0:
+        raise InvalidInput(
+            f"players[{group!r}] holds {shown(given)}; write the positions of words, tokens or patches, counted from 0: "
+            f"players={{{group!r}: [0, 1]}}",
+            argument="players",
+            code="type",
+        )
+    return int(given)
+
+
 def partition_of(groups: Mapping[str, Iterable[int]], places: int, free: BoolArray, names: tuple[str, ...]) -> Partition:
     """Named groups of places as players; a place in no group plays for itself, under its own name.
 
@@ -69,7 +80,7 @@ def partition_of(groups: Mapping[str, Iterable[int]], places: int, free: BoolArr
     """
     owner = np.full(places, -1, dtype=np.int64)
     for g, (group, members) in enumerate(check_groups(groups).items()):
-        where = [whole_number(m, f"a position of players[{group!r}]", 0, example=0) for m in members]
+        where = [_position(m, group) for m in members]
         if not where:
             raise InvalidInput(f"players[{group!r}] is empty; give at least one position", code="empty")
         for i in where:

@@ -38,6 +38,12 @@ def load_row_model(path: str | Path, trusted: Iterable[str] = ()) -> RowModel:
     if not file.exists():
         raise InvalidInput(f"there is no file {str(path)!r}; give a model saved as {ENDINGS}", code="missing")
     library = _library(check_is_file(file))
+    if trusted and library != "skops":
+        raise InvalidInput(
+            f"trusted names types of a skops file, and {file.name} is one of {library}; leave trusted out",
+            argument="trusted",
+            code="misplaced",
+        )
     try:
         return _read(file, library, tuple(trusted))
     except AccreditError:

@@ -27,7 +27,7 @@ THRESHOLDS = 16  # tried per column
 def split(explanation: TableExplanation, by: str | int | Iterable[object]) -> list[tuple[str, list[int]]]:
     """Groups with their names and the positions of their rows; every row is in one of them."""
     if isinstance(by, str):
-        return _by_cells(by, explanation.values[player_index(explanation.players, by)])
+        return _by_cells(by, explanation.cells[player_index(explanation.players, by)])
     if isinstance(by, int) and not isinstance(by, bool):
         return list(_by_credit(explanation, whole_number(by, "by", 2, MOST_COHORTS)))
     labels: list[object] = list(by) if isinstance(by, Iterable) else []
@@ -105,7 +105,7 @@ def _best_cut(explanation: TableExplanation, credit: FloatArray, rows: IntArray)
     best: tuple[float, str, str, BoolArray] | None = None
     own = credit[rows]
     spread = float(((own - own.mean(axis=0)) ** 2).sum())
-    for name, cells in zip(explanation.players, explanation.values, strict=True):
+    for name, cells in zip(explanation.players, explanation.cells, strict=True):
         values, known = numbers([cells[r] for r in rows.tolist()])
         if not known.all():
             continue
@@ -136,7 +136,7 @@ def column_distances(explanation: TableExplanation, columns: Sequence[int]) -> F
     >>> column_distances(e, [0, 1, 2]).round(3).tolist()
     [[0.0, 0.0, 0.106], [0.0, 0.0, 0.106], [0.106, 0.106, 0.0]]
     """
-    read = [_read(explanation.values[i]) for i in columns]
+    read = [_read(explanation.cells[i]) for i in columns]
     apart = np.zeros((len(columns), len(columns)))
     for i, j in combinations(range(len(columns)), 2):
         (one, kind_one), (other, kind_other) = read[i], read[j]

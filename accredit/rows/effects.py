@@ -62,7 +62,7 @@ def effect_of(asked: RowQuestion, explanation: TableExplanation, column: str, po
             code="unknown",
         )
     i, k = names.index(column), explanation.place()
-    cells = explanation.values[explanation.players.index(column)]
+    cells = explanation.cells[explanation.players.index(column)]
     donors, ordered = choose_values(cells, whole_number(points, "points", 2, MOST_POINTS))
     lines = np.column_stack(
         [asked.model.outputs(_with_value(asked.table, i, donor), asked.unit)[:, k] for donor in donors.tolist()]

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 LINKS = ("", "sigmoid", "softmax")
 FORMAT = 2  # 1: `method` and the notes were lines of text
+CELLS_IN_JSON = "values"  # files keep this name of `cells`, which in shap's objects means credit
 Cell = str | float | int | bool | None
 
 
@@ -61,7 +62,7 @@ class TableExplanation(Result):
     prediction where the method is efficient: `unshared` is what they miss.
 
     >>> e = TableExplanation(("age", "pay"), ("price", "risk"), [[[2.0, 0.5], [-1.0, 0.0]], [[0.0, 0.1], [1.0, 0.2]]],
-    ...                      base=[3.0, 0.0], prediction=[[4.0, 0.5], [4.0, 0.3]], values=[[41, 30], [1200.5, 900.0]],
+    ...                      base=[3.0, 0.0], prediction=[[4.0, 0.5], [4.0, 0.3]], cells=[[41, 30], [1200.5, 900.0]],
     ...                      method="by hand")
     >>> e.row(0).as_dict(), float(abs(e.unshared).max().round(9))
     ({'age': 2.0, 'pay': -1.0}, 0.0)
@@ -90,7 +91,7 @@ class TableExplanation(Result):
     credit: FloatArray  # (rows, players, outputs)
     base: FloatArray  # (outputs,): the payoff when nobody plays
     prediction: FloatArray  # (rows, outputs): the payoff of the row as it is
-    values: tuple[tuple[Cell, ...], ...]  # for each player its value in every row; None where it is missing
+    cells: tuple[tuple[Cell, ...], ...]  # for each player what stands in every row; None where it is missing
     method: Procedure  # how it was computed; a text names it
     target: str = ""  # the output that is shown first; the first one if empty
     rows: tuple[str, ...] = ()  # names of the rows; their numbers if empty
@@ -137,14 +138,14 @@ class TableExplanation(Result):
         if self.interval is not None:
             put(self, "interval", frozen(self.interval, (*shape, 2), "interval"))
         self._check_pairs((count, shape[1], *shape[1:]))
-        if not all(isinstance(column, list | tuple) for column in self.values):
+        if not all(isinstance(column, list | tuple) for column in self.cells):
             raise InvalidInput(
-                f"values is {shown(self.values)}; give the cells of each player's column", argument="values", code="type"
+                f"cells is {shown(self.cells)}; give those of each player's column", argument="cells", code="type"
             )
-        put(self, "values", tuple(tuple(column) for column in self.values))
-        if len(self.values) != len(self.players) or {len(column) for column in self.values} != {count}:
+        put(self, "cells", tuple(tuple(column) for column in self.cells))
+        if len(self.cells) != len(self.players) or {len(column) for column in self.cells} != {count}:
             raise InvalidInput(
-                f"values must hold {count} cells for each of the {len(self.players)} players", argument="values", code="shape"
+                f"cells must hold {count} for each of the {len(self.players)} players", argument="cells", code="shape"
             )
         put(self, "rows", tuple(map(str, self.rows)) or tuple(map(str, range(count))))
         if len(self.rows) != count:
@@ -240,6 +241,8 @@ class TableExplanation(Result):
             return f"{method!r} is a column, and a string alone names a method; write [:, {method!r}]"
         if method in self.outputs:
             return f"{method!r} is an output, and a string alone names a method; write .of({method!r})"
+        if method in self.rows:
+            return f"{method!r} is a row, and rows are picked by position; write [{self.rows.index(str(method))}]"
         return super()._no_method(method)
 
     @property
@@ -302,7 +305,7 @@ class TableExplanation(Result):
             credit=self.credit[three],
             base=self.base[outs],
             prediction=self.prediction[np.ix_(rows, outs)],
-            values=tuple(tuple(self.values[i][r] for r in rows) for i in some),
+            cells=tuple(tuple(self.cells[i][r] for r in rows) for i in some),
             target=self.target if self.target in names else names[0],
             rows=tuple(self.rows[r] for r in rows),
             interval=None if self.interval is None else self.interval[three],
@@ -328,7 +331,7 @@ class TableExplanation(Result):
             "payoff": self.payoff,
             "prediction": float(self.prediction[row, k]),
             "dependence": self.dependence,
-            "values": {p: column[row] for p, column in zip(self.players, self.values, strict=True)},
+            "values": {p: column[row] for p, column in zip(self.players, self.cells, strict=True)},
         }
         return Attribution(
             self.players,
@@ -477,7 +480,7 @@ class TableExplanation(Result):
 
     def to_plain(self) -> dict[str, object]:
         """Everything as JSON types."""
-        data = {f.name: getattr(self, f.name) for f in fields(self)}
+        data = {f.name if f.name != "cells" else CELLS_IN_JSON: getattr(self, f.name) for f in fields(self)}
         data["precision"], data["pairs_precision"] = self.precision.as_plain(), self.pairs_precision.as_plain()
         data["apart"] = [[row, precision.as_plain()] for row, precision in self.apart]
         data["method"], data["notes"] = self.method.as_plain(), [note.as_plain() for note in self.notes]
@@ -496,11 +499,13 @@ class TableExplanation(Result):
     def from_plain(cls, given: Mapping[str, Any]) -> TableExplanation:
         """Read what `to_plain` gave."""
         later = ("method_name", "by_other_methods", "link")  # not known of files that were written before they were
+        if isinstance(given, Mapping):
+            given = {key if key != CELLS_IN_JSON else "cells": value for key, value in given.items()}
         data = fields_of(cls, given, "table explanation", FORMAT, optional=later, before=True)
         with damaged("table explanation"):
             others = plain_mapping(data.get("by_other_methods", {}), "by_other_methods")
             data["by_other_methods"] = {name: cls.from_plain(other) for name, other in others.items()}
-            read_list(data, "players", "outputs", "credit", "base", "prediction", "values", "rows", "claims", "apart")
+            read_list(data, "players", "outputs", "credit", "base", "prediction", "cells", "rows", "claims", "apart")
             older = given["format"] < FORMAT
             data["method"] = read_procedure(data["method"], is_line=older)
             data["notes"] = read_notes(data["notes"], are_lines=older)
@@ -518,7 +523,7 @@ class TableExplanation(Result):
 
         Intervals and claims stay behind. A missing cell is NaN.
         """
-        cells = [[column[r] for column in self.values] for r in range(len(self))]
+        cells = [[column[r] for column in self.cells] for r in range(len(self))]
         if len(self.outputs) == 1:
             return shap_explanation(self.credit[..., 0], np.full(len(self), self.base[0]), cells, self.players)
         return shap_explanation(self.credit, np.tile(self.base, (len(self), 1)), cells, self.players, self.outputs)

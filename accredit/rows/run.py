@@ -17,6 +17,7 @@ from accredit import defaults
 from accredit.checks import needs
 from accredit.checks.files import check_writable, put
 from accredit.checks.json_data import plain
+from accredit.checks.numbers import a_type
 from accredit.core import FloatArray, Precision
 from accredit.errors import AccreditError, InvalidInput
 from accredit.models.row_files import load_row_model
@@ -191,6 +192,12 @@ def _await(first: int, future: Future[RowAnswer]) -> tuple[int, RowAnswer]:
 def open_model(model: object, trusted: tuple[str, ...] = ()) -> object:
     """A model, or the one in a file; each process opens a file once, and again when it has changed."""
     if not isinstance(model, str | Path):
+        if trusted:
+            raise InvalidInput(
+                f"trusted names types of a skops file, and model is no file, but {a_type(model)}; leave trusted out",
+                argument="trusted",
+                code="misplaced",
+            )
         return model
     file = Path(model).absolute()
     if not file.is_file():

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from accredit.checks import as_array, real_numbers
 from accredit.checks.arguments import check_arguments
-from accredit.checks.numbers import check_text
+from accredit.checks.numbers import check_same_order, check_text
 from accredit.core import FloatArray, IntArray, check_players
 from accredit.core.game import check_names
 from accredit.errors import InvalidInput
@@ -83,6 +83,8 @@ def split(
             argument="test_x",
             code="conflict",
         )
+    check_same_order(x, y, "x", "y")
+    check_same_order(test_x, test_y, "test_x", "test_y")
     labels, test_labels = _labels(y, len(train_features), "y"), _labels(test_y, len(test_features), "test_y")
     players = check_players(names if names is not None else (f"row {i}" for i in range(len(train_features))))
     if len(players) != len(train_features):

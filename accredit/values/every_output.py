@@ -8,13 +8,14 @@ evaluated, and every output has the seconds for itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import wraps
 from typing import Concatenate, ParamSpec, Protocol, TypeVar, cast, overload
 
+from accredit import defaults
 from accredit.checks.arguments import check_arguments
-from accredit.core import Attribution, Attributions, Game, Games, check_game
+from accredit.core import Attribution, Attributions, Game, Games, Interactions, Precision, check_game
 from accredit.core.attributions import gather
 from accredit.core.games import Record
 from accredit.core.rounding import blur_of
@@ -55,8 +56,8 @@ def every_output(rule: Callable[Concatenate[Game, P], Answer]) -> object:
     def answer(game: Game, *args: P.args, **kwargs: P.kwargs) -> object:
         check_game(game)
         if not isinstance(game, Games):
-            return _with_blur(rule(game, *args, **kwargs), game)
-        return _answers(game, lambda one: _with_blur(rule(one, *args, **kwargs), one))
+            return _heard(_with_blur(rule(game, *args, **kwargs), game), kwargs)
+        return _answers(game, lambda one: _heard(_with_blur(rule(one, *args, **kwargs), one), kwargs))
 
     return answer
 
@@ -72,6 +73,15 @@ def solves_every_output(solve: Callable[[Settings, Game], Attribution]) -> Solve
         return _answers(game, lambda one: _with_blur(solve(solver, one), one))
 
     return cast(Solve, solve_each_output)  # a function is bound like this, but its type does not say so
+
+
+def _heard(answer: Answer, settings: Mapping[str, object]) -> Answer:
+    """An exact answer that says, where a level was stated, why it has no interval at it."""
+    level = settings.get("level", defaults.LEVEL)
+    if level == defaults.LEVEL or not isinstance(answer, Attribution | Interactions) or answer.precision != Precision.exact():
+        return answer
+    said = Precision.exact(f"there is no sampling error, so that an interval at level {level:g} would have no width")
+    return replace(answer, precision=said)
 
 
 def _with_blur(answer: Answer, game: Game) -> Answer:

@@ -266,8 +266,8 @@ def value_given(game: Game, player: str | int, given: Iterable[str | int] = ()) 
     >>> value_given(data_sets, "C", ["A"]), value_given(data_sets, "C", ["B"])
     (30.0, 70.0)
     """
-    others = coalition_of(game.players, given)
-    joined = others | coalition_of(game.players, [player])
+    others = coalition_of(game.players, given, "given")
+    joined = others | coalition_of(game.players, [player], "player")
     if (others == joined).all():
         raise InvalidInput(
             f"player {player!r} is also in given; ask for its value given the others", argument="player", code="conflict"
@@ -302,4 +302,4 @@ def payoff_of(game: Game, coalition: Iterable[str]) -> float:
     >>> payoff_of(TableGame(("alice", "bob"), [0, 5, 3, 10]), ["bob"])
     3.0
     """
-    return float(payoffs(game, coalition_of(game.players, coalition)[None])[0])
+    return float(payoffs(game, coalition_of(game.players, coalition, "coalition")[None])[0])

@@ -68,7 +68,7 @@ def tree_of(game: Game, groups: Tree) -> Node:
         tree = as_name(tree)
         if not isinstance(tree, str):
             return _together(parts_of(tree, path, depth))
-        i = player_index(game.players, tree)
+        i = player_index(game.players, tree, "groups")
         if i in seen:
             raise InvalidInput(
                 f"groups holds {tree!r} in {seen[i]} and in {path}; groups must not overlap",
@@ -241,6 +241,7 @@ def banzhaf_owen(game: Game, groups: Tree, *, budget: int | None = None) -> Attr
         raise TooManyPlayers(
             f"Banzhaf–Owen values of this tree need up to {needed:,} payoffs; the limit is {most:,}. Nest the groups "
             "deeper, or raise the budget",
+            argument="budget" if spend else "groups",
             code="too-many",
         )
     credit, used, (nobody, everybody) = exact_owen(game, root, banzhaf_weights)

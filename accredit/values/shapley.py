@@ -49,10 +49,10 @@ def shapley(
     limits = {"budget": budget, "seconds": seconds, "half_width": half_width}
     unlimited = all(limit is None for limit in limits.values())
     if solver is not None:
-        if not unlimited:
-            given = next(name for name, limit in limits.items() if limit is not None)
+        others = limits | {"seed": seed or None, "level": None if level == defaults.LEVEL else level}
+        if given := next((name for name, value in others.items() if value is not None), None):
             raise InvalidInput(
-                f"{given} and solver are both given; put the limit into the solver, for example {solver!r}",
+                f"{given} and solver are both given; put {given} into the solver, for example {solver!r}",
                 argument="solver",
                 code="conflict",
             )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from accredit.errors import InvalidInput
 from accredit.explanation.explainer import Explainer, choose_methods
+from accredit.explanation.long_texts import parts, predict, summary, tokens_in
 from accredit.explanation.requests import PictureRequest, Request, TextRequest, make_request, settings_of
 from accredit.explanation.result import Explanation
 from accredit.explanation.stream import Done, Ended, Explained, MethodProgress, Refused, Started, assemble, events
@@ -20,7 +21,6 @@ from accredit.views.language.phrases import title
 from accredit.views.pages.explanation_page import explanation_blocks, headline
 from accredit.views.pages.what_if import what_if_body
 from accredit.web.costs import afford, with_notes
-from accredit.web.long_texts import parts, predict, summary, tokens_in
 from accredit.web.trained import place, without_places
 
 if TYPE_CHECKING:

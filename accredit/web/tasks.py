@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from accredit.errors import InvalidInput
 from accredit.explanation.explainer import Explainer
 from accredit.explanation.graph import graph_of
+from accredit.explanation.long_texts import tokens_in
 from accredit.explanation.requests import Kind, TextRequest
 from accredit.explanation.subject import Subject
 from accredit.methods import DEFAULT, find, methods_for
@@ -19,7 +20,6 @@ from accredit.web.answering import WRITES, answer
 from accredit.web.cards import image_card, plain_name, text_card, title_of
 from accredit.web.explaining import explain, what_if
 from accredit.web.flowing import flow, graph, heads_of
-from accredit.web.long_texts import tokens_in
 from accredit.web.tables import explain_table
 from accredit.web.trained import offer
 

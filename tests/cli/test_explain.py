@@ -54,6 +54,20 @@ def test_a_text_gives_prediction_methods_claims_and_seconds(run, folders):
     assert says(everything, "E S N") and "shapley: " in everything and " s)" in everything
 
 
+@pytest.mark.slow
+def test_a_text_that_is_too_long_is_read_in_parts(run, folders):
+    text = "A good film, at first. " * 20
+    code, out, _ = run(text, "--model", folders / "text", *FAST)
+    assert code == 0 and says(out, "tokens and the model reads 48")
+    code, out, _ = run(text, "--model", folders / "text", *FAST, "--json")
+    told = json.loads(out)
+    explained = [Explanation.from_json(json.dumps(part)) for part in told["parts"]]
+    assert code == 0 and told["kind"] == "text in parts" and len(explained) > 2
+    assert " ".join(one.text for one in explained) == text.strip()
+    code, out, _ = run(text, "--model", folders / "text", *FAST, "--json", "--cut")
+    assert code == 0 and Explanation.from_json(out).text == text
+
+
 def test_json_and_html_hold_the_same_explanation(run, folders, tmp_path):
     code, out, _ = run(TEXT, "--model", folders / "text", *FAST, "--json", "--html", "x.html")
     assert code == 0
@@ -281,7 +295,8 @@ def remote(folder: Path) -> None:
 BAD = {
     "empty text": ([""], "empty"),
     "only spaces": (["  \t "], "empty"),
-    "too long": (["good film " * 100], "reads 48"),
+    "a pair that is too long": (["good film " * 100, "--pair", "good"], "reads 48"),
+    "a page of a text in parts": (["good film. " * 100, "--html", "x.html"], "--html is for one text"),
     "unknown label": ([TEXT, "--target", "GREAT"], "labels are NEGATIVE, NEUTRAL, POSITIVE"),
     "unknown method": ([TEXT, "--methods", "shapely"], "unknown"),
     "unknown players": ([TEXT, "--players", "letter"], "token, word, sentence"),

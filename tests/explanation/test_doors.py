@@ -13,7 +13,9 @@ pytest.importorskip("transformers")
 pytest.importorskip("sklearn")
 
 from sklearn.ensemble import RandomForestRegressor
+from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LinearRegression
+from sklearn.pipeline import make_pipeline
 
 import accredit
 from accredit import InvalidInput
@@ -120,6 +122,9 @@ def test_misspelt_and_misplaced_settings_are_answered_as_such(case):
     assert str(refused.value).startswith(argument)
 
 
+TEXTS = make_pipeline(TfidfVectorizer(), LinearRegression()).fit(["a film", "a book"], [0.0, 1.0])
+
+
 def ones(texts):
     return [1.0] * len(texts)
 
@@ -142,6 +147,10 @@ MISTAKEN = {  # habits of those who know shap -> argument and code of what they 
     "groups of rows": (lambda: explain(X[:1], FOREST, background=X, methods="owen"), "methods", "unsupported"),
     "the same of a game": (lambda: explain_rows(X[:1], FOREST, X, methods="banzhaf-owen"), "methods", "unsupported"),
     "an answer's setting for rows": (lambda: explain(X[:1], FOREST, background=X, context=FACTS), "context", "misplaced"),
+    "captum's steps for a text": (lambda: explain("A film.", methods="ig", steps=50), "steps", "misplaced"),
+    "an array of texts": (lambda: explain(np.array(["A film.", "A book."]), TEXTS), "given", "type"),
+    "words as positions": (lambda: explain("A film.", players={"it": ["film"]}), "players", "type"),
+    "types of a file for a model that is none": (lambda: explain_rows(X[:1], FOREST, X, trusted=["a"]), "trusted", "misplaced"),
 }  # fmt: skip
 
 
@@ -161,6 +170,12 @@ def test_a_setting_of_series_beside_a_plain_frame_is_misplaced():
 def test_what_other_libraries_call_a_setting_is_looked_up_before_it_is_guessed():
     with refused("unknown", "masker"):
         Explainer(FOREST, masker=X)
+
+
+def test_what_other_explainers_have_is_said_to_be_called():
+    with pytest.raises(AttributeError) as refused:
+        Explainer(FOREST, background=X).shap_values(X[:1])
+    assert refused.value.name == "shap_values" and "explainer(…).credit" in str(refused.value)
 
 
 def test_a_misspelt_setting_is_answered_with_the_nearest():

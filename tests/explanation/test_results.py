@@ -349,3 +349,32 @@ def test_a_waterfall_draws_the_interval_of_each_step_and_says_so():
     exact = table().plot.waterfall(2)  # this row is known exactly
     assert "interval" not in exact.get_xlabel()
     pyplot.close("all")
+
+
+HINTS = {  # what other libraries call it -> what it is here
+    "values": "credit", "shap_values": "credit", "data": "cells", "base_values": "base", "feature_names": "players",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("theirs", HINTS)
+def test_what_others_call_a_part_is_said_by_its_name_here(theirs):
+    """`values` are SHAP values to shap's users and would be cells to others: nothing has that name."""
+    for result, ours in ((table(), HINTS[theirs]), (table()[0], {"base": "baseline"}.get(HINTS[theirs], HINTS[theirs]))):
+        with pytest.raises(AttributeError) as missing:
+            getattr(result, theirs)
+        assert ours == "cells" or f"it is .{ours} here" in str(missing.value)
+
+
+def test_rows_are_not_picked_by_truth_values_in_another_order():
+    pandas = pytest.importorskip("pandas")
+    rows = table()
+    keep = pandas.Series([True, False, False, True], index=list(rows.rows))
+    assert rows[keep].rows == (rows.rows[0], rows.rows[3])
+    with refused("conflict", "rows"):
+        rows[keep[::-1]]
+
+
+def test_a_row_that_is_picked_by_its_name_is_said_by_its_position():
+    named = replace(table(), rows=("anna", "boris", "clara", "dan"))
+    with refused("unknown", "method"):
+        named["clara"]

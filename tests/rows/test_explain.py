@@ -89,7 +89,7 @@ def test_columns_before_a_pipeline_are_the_players_and_a_one_hot_block_is_one():
     assert explained.players == ("age", "pay", "town") and explained.method.closed_form
     as_function = accredit.explain(FRAME[:3], model.decision_function, background=FRAME[40:])
     assert_allclose(explained.of("1").credit[:, :, 1], as_function.credit[:, :, 0], atol=1e-9)
-    assert explained.values[2] == tuple(FRAME["town"][:3])
+    assert explained.cells[2] == tuple(FRAME["town"][:3])
 
 
 def test_a_link_is_not_taken_for_a_sum_of_columns():

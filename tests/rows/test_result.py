@@ -9,6 +9,7 @@ from scipy.stats import ttest_1samp
 
 from accredit.errors import InvalidInput
 from accredit.rows.result import TableExplanation
+from tests.wording import refused
 
 
 def sample(rows=5, players=3, outputs=2):
@@ -39,7 +40,7 @@ def test_other_outputs_and_parts():
     e = sample()
     assert_allclose(e.of("no").row(1).credit, e.credit[1, :, 0])
     part = e[1:3]
-    assert part.rows == ("1", "2") and part.values[0] == (10, 20) and len(part) == 2
+    assert part.rows == ("1", "2") and part.cells[0] == (10, 20) and len(part) == 2
     for wrong in (lambda: e.of("maybe"), lambda: e.row(5), lambda: e.row(True), lambda: e[5:]):
         with pytest.raises(InvalidInput):
             wrong()
@@ -61,7 +62,7 @@ def test_json_gives_back_the_same():
 
 
 def test_shapes_are_checked():
-    with pytest.raises(InvalidInput, match="values"):
+    with refused("shape", "cells"):
         TableExplanation(("a",), ("y",), [[[1.0]]], [0.0], [[1.0]], [[1, 2]], "m")
     with pytest.raises(InvalidInput, match="no rows"):
         TableExplanation(("a",), ("y",), np.zeros((0, 1, 1)), [0.0], np.zeros((0, 1)), [[]], "m")

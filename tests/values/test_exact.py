@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from numpy.testing import assert_allclose
 
-from accredit.core import Holds
+from accredit.core import Holds, Precision
 from accredit.errors import InvalidInput, TooManyPlayers
 from accredit.evaluate import check_claims
 from accredit.games import FunctionGame, TableGame, counted
-from accredit.values import Exact, banzhaf, beta, leave_one_out, semivalue, shapley
+from accredit.values import Exact, banzhaf, beta, interactions, leave_one_out, semivalue, shapley
 from accredit.values.semivalues import banzhaf_weights, beta_weights, leave_one_out_weights, shapley_weights
 from tests.random_games import games, random_games
 from tests.wording import refused
@@ -163,9 +163,16 @@ def test_bad_beta_is_refused(alpha):
         beta(COOKIES, alpha, 1)
 
 
-def test_solver_and_limits_exclude_each_other():
-    with pytest.raises(InvalidInput, match="budget and solver"):
-        shapley(COOKIES, Exact(), budget=10)
+@pytest.mark.parametrize("given", [{"budget": 10}, {"seed": 1}, {"level": 0.8}, {"seconds": 1.0}])
+def test_a_solver_and_its_settings_exclude_each_other(given):
+    with refused("conflict", "solver"):
+        shapley(COOKIES, Exact(), **given)
+
+
+@pytest.mark.parametrize("value", [shapley, banzhaf, interactions])
+def test_an_exact_value_says_why_it_has_no_interval_at_the_level_that_was_asked(value):
+    assert "level 0.9" in value(COOKIES, level=0.9).precision.because and value(COOKIES).precision == Precision.exact()
+    assert value(COOKIES, level=0.95) == value(COOKIES)
 
 
 def test_matched_pair_on_a_real_classifier():

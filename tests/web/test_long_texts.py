@@ -7,8 +7,8 @@ import itertools
 import numpy as np
 import pytest
 
+from accredit.explanation.long_texts import parts, tokens_in
 from accredit.web.explaining import explain, most_tokens
-from accredit.web.long_texts import parts, tokens_in
 from accredit.web.requests import ExplainRequest
 from accredit.web.tasks import Models
 from tests.wording import refused, says

@@ -196,14 +196,14 @@ def beeswarm(explanation: TableExplanation, ax: Axes | None = None, *, top: int 
     size = float(np.clip(2600 / max(len(drawn_rows), 1), 5, 22))
     ax.axvline(0, color=colours.soft, linewidth=0.8, zorder=0)
     for y, i in enumerate(shown.tolist()):
-        share, known = ranks(np.array(explanation.values[i], dtype=object)[drawn_rows])
+        share, known = ranks(np.array(explanation.cells[i], dtype=object)[drawn_rows])
         height = y + SPREAD * swarm_heights(credit[:, y], low, high)
         ax.scatter(credit[~known, y], height[~known], s=size, color=colours.soft, linewidths=0, rasterized=True)
         ax.scatter(
             credit[known, y], height[known], s=size, c=share[known], cmap=palette, vmin=0, vmax=1, linewidths=0, rasterized=True
         )
     name_lines(ax, line_names([explanation.players[i] for i in shown]))
-    _write_ranges(ax, [value_range(explanation.values[i]) for i in shown], colours)
+    _write_ranges(ax, [value_range(explanation.cells[i]) for i in shown], colours)
     ax.set_xlabel(f"credit, {worth(explanation)}: left lowers it, right raises it{_not_drawn(explanation, shown)}")
     _value_bar(ax, explanation, shown)
     fold_numbers(ax)
@@ -230,7 +230,7 @@ def _value_bar(ax: Axes, explanation: TableExplanation, shown: IntArray) -> None
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
 
-    grey = any(not numbers(explanation.values[i])[1].all() for i in shown.tolist())
+    grey = any(not numbers(explanation.cells[i])[1].all() for i in shown.tolist())
     label = "value of the column" + "; grey: words, missing" * grey
     scale = ScalarMappable(Normalize(0, 1), value_colours(look(ax).dark))
     colour_bar(ax, scale, label, [(0, "low"), (0.5, "median"), (1, "high")])
@@ -252,7 +252,7 @@ def violin(explanation: TableExplanation, ax: Axes | None = None, *, top: int = 
             ax.plot(credit[:1], [y], "o", color=colours.paper, markeredgecolor=colours.ink, markersize=4)
             continue
         at, density = _density(credit)
-        share, known = ranks(np.array(explanation.values[i], dtype=object))
+        share, known = ranks(np.array(explanation.cells[i], dtype=object))
         tall = SPREAD * density / (density.max() or 1.0)
         slices = [
             [(a, y - s), (b, y - t), (b, y + t), (a, y + s)] for a, b, s, t in zip(at, at[1:], tall, tall[1:], strict=False)
@@ -265,7 +265,7 @@ def violin(explanation: TableExplanation, ax: Axes | None = None, *, top: int = 
         ax.plot([middle], [y], "o", color=colours.paper, markeredgecolor=colours.ink, markersize=4)
     ax.autoscale_view()
     name_lines(ax, line_names([explanation.players[i] for i in shown]))
-    _write_ranges(ax, [value_range(explanation.values[i]) for i in shown], colours)
+    _write_ranges(ax, [value_range(explanation.cells[i]) for i in shown], colours)
     ax.set_xlabel(f"credit, {worth(explanation)}: left lowers it, right raises it{_not_drawn(explanation, shown)}")
     _value_bar(ax, explanation, shown)
     fold_numbers(ax)

@@ -46,7 +46,7 @@ def scatter(
     `interact=False` leaves the points in one colour.
     """
     drawn_rows, i = some_rows(len(explanation), POINTS, seed), player_index(explanation.players, player)
-    cells = np.array(explanation.values[i], dtype=object)
+    cells = np.array(explanation.cells[i], dtype=object)
     credit = explanation.credit[drawn_rows, i, explanation.place()]
     x, ticks = positions(cells)
     ax = new_axes(ax, 9)
@@ -90,7 +90,7 @@ def _colour_by(ax: Axes, explanation: TableExplanation, name: str, why: str, dra
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize, to_rgba
 
-    colours, cells = look(ax), explanation.values[player_index(explanation.players, name)]
+    colours, cells = look(ax), explanation.cells[player_index(explanation.players, name)]
     values, known = numbers(cells)
     words = Counter(str(c) for c, there in zip(cells, known, strict=True) if not there and c is not None and c == c)
     label = short(name) + why
@@ -128,7 +128,7 @@ def effect(found: Effect, ax: Axes | None = None, *, seed: int = 0) -> Axes:
     ax = new_axes(ax, 9)
     colours, drawn_rows = look(ax), some_rows(len(found.lines), EFFECT_LINES, seed)
     x, ticks = positions(np.array(found.grid, dtype=object))
-    where, _ = positions(np.array([*found.grid, *explanation.values[i]], dtype=object))
+    where, _ = positions(np.array([*found.grid, *explanation.cells[i]], dtype=object))
     ax.plot(x, found.lines[drawn_rows].T, color=colours.soft, linewidth=0.6, alpha=0.35)
     ax.plot(x, found.mean, color=colours.ink, linewidth=2.2, label="partial dependence")
     if found.accumulated is not None:
@@ -163,12 +163,12 @@ def strongest_partner(explanation: TableExplanation, player: int) -> tuple[str |
         best = int(sizes.argmax())
         return (explanation.players[best], " (interacts most)") if sizes[best] > 0 else (None, "")
     credit = explanation.credit[:, player, explanation.place()]
-    x, _ = positions(np.array(explanation.values[player], dtype=object))
+    x, _ = positions(np.array(explanation.cells[player], dtype=object))
     order = np.argsort(x, kind="stable")
     groups = np.array_split(order, max(1, len(order) // ALIKE))
     told = [
         0.0 if j == player else _tells_apart(groups, credit, np.array(cells, dtype=object))
-        for j, cells in enumerate(explanation.values)
+        for j, cells in enumerate(explanation.cells)
     ]
     best = int(np.argmax(told))
     scale = float(np.abs(credit).sum())

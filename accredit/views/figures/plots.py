@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from accredit.checks import shown
 from accredit.core import BoolArray
+from accredit.core.display import Hinting
 from accredit.errors import InvalidInput
 from accredit.explanation.result import Explanation
 from accredit.rows.effects import Effect
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class ExplanationPlots:
+class ExplanationPlots(Hinting):
     """Figures of an explained text, picture or answer; where no method is named, the first that answered is drawn."""
 
     explanation: Explanation
@@ -55,7 +56,7 @@ class ExplanationPlots:
 
 
 @dataclass(frozen=True)
-class TablePlots:
+class TablePlots(Hinting):
     """Figures of explained rows, by the first method: `e["banzhaf"].plot` has another's. The target's credit is drawn, and by
     `bar` that of all outputs where there are more than two; `e.of("yes").plot` draws another output."""
 
@@ -120,7 +121,7 @@ class TablePlots:
 
 
 @dataclass(frozen=True)
-class EffectPlots:
+class EffectPlots(Hinting):
     """The figure of a column's effect."""
 
     found: Effect
@@ -131,7 +132,7 @@ class EffectPlots:
 
 
 @dataclass(frozen=True)
-class SeriesPlots:
+class SeriesPlots(Hinting):
     """Figures of explained series, by the first method; the target's credit is drawn."""
 
     explanation: SeriesExplanation

@@ -254,7 +254,7 @@ def row_steps(
     credit = explanation.row(row).credit
     kept, rest = largest(credit, top)
     columns = write([explanation.players[i] for i in kept.tolist()])
-    names = [f"{name} = {cell_text(explanation.values[i][row])}" for name, i in zip(columns, kept.tolist(), strict=True)]
+    names = [f"{name} = {cell_text(explanation.cells[i][row])}" for name, i in zip(columns, kept.tolist(), strict=True)]
     steps = credit[kept]
     if len(rest):
         names.append(OTHERS.format(len(rest)))

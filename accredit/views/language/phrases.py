@@ -231,7 +231,7 @@ def row_name(explanation: TableExplanation, row: int) -> str:
     """A row for people: counted from 1, with its id where it has one. Python's positions are counted from 0.
 
     >>> e = TableExplanation(("x",), ("y",), [[[1.0]], [[2.0]]], [0], [[1], [2]], [[5, 6]], "m", rows=("p7", "p9"))
-    >>> row_name(e, 1), row_name(TableExplanation(e.players, e.outputs, e.credit, e.base, e.prediction, e.values, "m"), 1)
+    >>> row_name(e, 1), row_name(TableExplanation(e.players, e.outputs, e.credit, e.base, e.prediction, e.cells, "m"), 1)
     ('row 2 (id p9)', 'row 2')
     """
     known = row_id(explanation, row)

@@ -188,9 +188,7 @@ def rows_list(explanation: TableExplanation, rows: range, first: int = 0) -> Mar
 def _read_list(explanation: TableExplanation, row: int, output: str, first: int) -> Listed:
     credit = explanation.credit[row, :, explanation.place()]
     largest = np.argsort(-np.abs(credit), kind="stable")[:NAMED].tolist()
-    most = ", ".join(
-        f"{explanation.players[i]} {shown(explanation.values[i][row])}: {brief(float(credit[i]))}" for i in largest
-    )
+    most = ", ".join(f"{explanation.players[i]} {shown(explanation.cells[i][row])}: {brief(float(credit[i]))}" for i in largest)
     known = row_id(explanation, row)
     return Listed(first + row, row_number(explanation, row) + f" ({known})" * bool(known), output, most)
 
@@ -213,7 +211,7 @@ def _swarms(explanation: TableExplanation) -> list[Swarm]:
 
 
 def _swarm(explanation: TableExplanation, player: int, credit: FloatArray, some: IntArray, reach: float) -> Swarm:
-    cells = [explanation.values[player][r] for r in some.tolist()]
+    cells = [explanation.cells[player][r] for r in some.tolist()]
     share, known = ranks(cells)
     shades = [f"v{1 + round(s * (VALUE_STEPS - 1))}" if there else "none" for s, there in zip(share, known, strict=True)]
     x = STEP_WIDTH / 2 + credit / reach * (STEP_WIDTH / 2 - 4)
@@ -222,7 +220,7 @@ def _swarm(explanation: TableExplanation, player: int, credit: FloatArray, some:
         Dot(f"{a:.1f}", f"{b:.1f}", shade, r, f"{row_name(explanation, r)}: {shown(cell)}, {brief(c)}")
         for a, b, shade, r, cell, c in zip(x.tolist(), y.tolist(), shades, some.tolist(), cells, credit.tolist(), strict=True)
     ]
-    return Swarm(explanation.players[player], value_range(explanation.values[player]), points)
+    return Swarm(explanation.players[player], value_range(explanation.cells[player]), points)
 
 
 def _some(count: int) -> IntArray:

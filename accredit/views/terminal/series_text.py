@@ -40,7 +40,7 @@ def _method_text(explanation: SeriesExplanation, rows: int, more: bool) -> str:
         way = f"from {round_off(explanation.base[k])} to {round_off(explanation.prediction[row, k])}"
         lines += ["", f"series {printable(explanation.table.rows[row])}: {printable(explanation.target)} {way}"]
         kept = np.arange(len(credit)) if len(credit) <= rows else np.sort(np.argsort(-np.abs(credit), kind="stable")[:rows])
-        means = column([float(explanation.table.values[i][row] or 0.0) for i in kept.tolist()])
+        means = column([float(explanation.table.cells[i][row] or 0.0) for i in kept.tolist()])
         cells = [
             [printable(name_in(explanation, row, explanation.players[i])), mean, brief(float(credit[i]))]
             for i, mean in zip(kept.tolist(), means, strict=True)

@@ -31,7 +31,7 @@ def steps(explanation: TableExplanation, row: int, most: int = STEPS) -> list[St
     """The columns of a row, largest credit first, each starting where the one before it ended; the first at the base value."""
     credit = explanation.row(row).credit
     kept, rest = largest(credit, most)
-    named = [(explanation.players[i], shown(explanation.values[i][row]), float(credit[i])) for i in kept.tolist()]
+    named = [(explanation.players[i], shown(explanation.cells[i][row]), float(credit[i])) for i in kept.tolist()]
     if len(rest):
         named.append((f"{len(rest)} other columns", "", float(credit[rest].sum())))
     return climb(float(explanation.base[explanation.place()]), named)

@@ -102,7 +102,7 @@ def test_titles_and_labels_end_inside_the_figure():
 def test_columns_of_several_classes_are_ordered_by_likeness_together():
     one = explained(players=4)
     credit, base = one.credit * [1.0, -0.5, -0.5], np.array([0.5, 0.2, 0.3])
-    e = TableExplanation(one.players, ("a", "b", "c"), credit, base, base + credit.sum(axis=1), one.values, "shapley")
+    e = TableExplanation(one.players, ("a", "b", "c"), credit, base, base + credit.sum(axis=1), one.cells, "shapley")
     names = [t.get_text() for t in figures.bar(e, clusters=True).get_yticklabels()]
     assert sorted(names) == sorted(e.players) and figures.bar(e, clusters=True).child_axes
 

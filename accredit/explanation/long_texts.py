@@ -60,6 +60,25 @@ def _words(text: str, start: int, end: int) -> Iterable[Span]:
     return zip([start, *ends[:-1]], [*ends[:-1], end], strict=True)
 
 
+def read_in_parts(explainer: Explainer, text: str) -> tuple[list[str], str]:
+    """Parts of a text that the model does not read at once, and why; none where it does, or where it is no classifier.
+
+    >>> pieces, why = read_in_parts(Explainer(), "A gripping film. " * 60)
+    >>> len(pieces), why.partition(":")[2], read_in_parts(Explainer(), "A gripping film.")
+    (2, ' 2 POSITIVE.', ([], ''))
+    """
+    from accredit.models import TextModel
+
+    model = explainer.model_for("text")
+    if not isinstance(model, TextModel) or model.task != "classify":
+        return [], ""
+    count, most = tokens_in(model, text), int(model.longest())
+    if count <= most:
+        return [], ""
+    pieces = [text[a:b].strip() for a, b in parts(model, text, most)]
+    return pieces, summary(count, most, [label for label, _ in predict(explainer, pieces)])
+
+
 def predict(explainer: Explainer, texts: Iterable[str]) -> list[tuple[str, float]]:
     """For each part the likeliest label and its share."""
     return [explainer.subject(text, TextRequest(cut=True)).prediction[0][0] for text in texts]
