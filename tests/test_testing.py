@@ -17,5 +17,5 @@ def test_true_claims_pass_and_the_findings_come_back():
 
 def test_a_refuted_claim_is_an_assertion_that_names_it():
     wrong = replace(shapley(COOKIES), credit=[6.0, 3.0])
-    with pytest.raises(AssertionError, match="claims efficiency exactly, but"):
+    with pytest.raises(AssertionError, match="claims efficiency exactly"):
         assert_claims(wrong, COOKIES)

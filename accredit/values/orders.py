@@ -9,6 +9,7 @@ are shared) and gives every player one gain. All coalitions of many orders go in
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -49,7 +50,27 @@ def gains_on_arrival(ledger: Ledger, places: npt.NDArray[np.int32]) -> FloatArra
 
 
 @dataclass(frozen=True)
-class Permutations(Sampled):
+class RandomOrders(Sampled):
+    """Shapley by random orders, with or without the reverse of each."""
+
+    reverse: ClassVar[bool]
+
+    orders: int | None = None
+    seed: int = 0
+    budget: int | None = None
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        check(self, self.budget, self.seed, orders=self.orders)
+
+    @solves_every_output
+    def solve(self, game: Game) -> Attribution:
+        """Shapley values of `game`, estimated."""
+        return _solve(game, self, None if self.orders is None else -(-self.orders // (1 + self.reverse)))
+
+
+@dataclass(frozen=True)
+class Permutations(RandomOrders):
     """Shapley by random orders: what each player adds on arrival, averaged (Castro, Gómez & Tejada, 2009).
 
     Unbiased, efficient in every run, and null players get exactly nothing. Variance of a credit: Var(gain)/orders. Stop after a
@@ -66,22 +87,11 @@ class Permutations(Sampled):
     (array([6., 4.]), 402, 0.0)
     """
 
-    orders: int | None = None
-    seed: int = 0
-    budget: int | None = None
-
-    def __post_init__(self) -> None:
-        check_fields(self)
-        check(self, self.budget, self.seed, orders=self.orders)
-
-    @solves_every_output
-    def solve(self, game: Game) -> Attribution:
-        """Shapley values of `game`, estimated."""
-        return _solve(game, self, self.orders, reverse=False)
+    reverse = False
 
 
 @dataclass(frozen=True)
-class Antithetic(Sampled):
+class Antithetic(RandomOrders):
     """Shapley by random orders, each followed by its reverse (Mitchell et al., 2022).
 
     Whoever comes early in an order comes late in its reverse, so the two gains of a player tend to err in opposite
@@ -96,21 +106,10 @@ class Antithetic(Sampled):
     array([4., 4., 4., 4.])
     """
 
-    orders: int | None = None
-    seed: int = 0
-    budget: int | None = None
-
-    def __post_init__(self) -> None:
-        check_fields(self)
-        check(self, self.budget, self.seed, orders=self.orders)
-
-    @solves_every_output
-    def solve(self, game: Game) -> Attribution:
-        """Shapley values of `game`, estimated."""
-        return _solve(game, self, None if self.orders is None else -(-self.orders // 2), reverse=True)
+    reverse = True
 
 
-def _solve(game: Game, settings: Permutations | Antithetic, units: int | None, reverse: bool) -> Attribution:
+def _solve(game: Game, settings: RandomOrders, units: int | None) -> Attribution:
     """Both estimators: a unit is one order, or one order and its reverse."""
     n, confidence = len(game.players), settings.confidence
     method = Procedure.by("shapley", settings)
@@ -121,14 +120,14 @@ def _solve(game: Game, settings: Permutations | Antithetic, units: int | None, r
 
     def draw(count: int) -> None:
         places = random_places(rng, count, n)
-        gains = gains_on_arrival(ledger, np.concatenate([places, n - 1 - places]) if reverse else places)
-        moments.add((gains[:count] + gains[count:]) / 2 if reverse else gains)
+        gains = gains_on_arrival(ledger, np.concatenate([places, n - 1 - places]) if settings.reverse else places)
+        moments.add((gains[:count] + gains[count:]) / 2 if settings.reverse else gains)
 
     def half_widths(share: float) -> FloatArray | None:
         return mean_half_widths(moments, confidence, share, ledger.blur)
 
-    unit = "order pair" if reverse else "order"
-    cost = (n - 1) * (1 + reverse)
+    unit = "order pair" if settings.reverse else "order"
+    cost = (n - 1) * (1 + settings.reverse)
     ended = run(settings, settings.budget, ledger, draw, half_widths, cost=cost, unit=unit, units=units)
     widths, because = half_widths(ended.share), mean_because(moments, confidence, unit, ledger.blur)
     claims, certificate = _claims(settings), {"draws": moments.count}

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -40,7 +40,27 @@ NO_INTERVAL = (
 
 
 @dataclass(frozen=True)
-class KernelShap:
+class PairRegression:
+    """Weighted least squares on pairs of complements; the power of the law of their sizes is what tells its kinds apart."""
+
+    power: ClassVar[float]
+
+    budget: int
+    seed: int = 0
+    seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        check(Sampled(seconds=self.seconds), self.budget, self.seed)
+
+    @solves_every_output
+    def solve(self, game: Game) -> Attribution:
+        """Shapley values of `game`, estimated."""
+        return _solve(game, self)
+
+
+@dataclass(frozen=True)
+class KernelShap(PairRegression):
     """Weighted least squares with sizes drawn by the Shapley kernel, ∝ 1/(k(n−k)) (Lundberg & Lee, 2017).
 
     Efficient in every run, consistent, biased by an amount that is small compared with its error; exact for additive
@@ -54,22 +74,11 @@ class KernelShap:
     array([ 0.,  1.,  2.,  3.,  4.,  5.,  6.,  7.,  8.,  9., 10., 11.])
     """
 
-    budget: int
-    seed: int = 0
-    seconds: float | None = None
-
-    def __post_init__(self) -> None:
-        check_fields(self)
-        check(Sampled(seconds=self.seconds), self.budget, self.seed)
-
-    @solves_every_output
-    def solve(self, game: Game) -> Attribution:
-        """Shapley values of `game`, estimated."""
-        return _solve(game, self, power=1.0)
+    power = 1.0
 
 
 @dataclass(frozen=True)
-class Leverage:
+class Leverage(PairRegression):
     """Weighted least squares with pairs drawn by their leverage, ∝ 1/C(n, k): every size equally often (Musco & Witter, 2025).
 
     Drawing in proportion to how much each row can pull the fit bounds the error of the regression by O(n log n) payoffs for a
@@ -81,18 +90,7 @@ class Leverage:
     array([8., 8., 8., 8., 8., 8., 8., 8.])
     """
 
-    budget: int
-    seed: int = 0
-    seconds: float | None = None
-
-    def __post_init__(self) -> None:
-        check_fields(self)
-        check(Sampled(seconds=self.seconds), self.budget, self.seed)
-
-    @solves_every_output
-    def solve(self, game: Game) -> Attribution:
-        """Shapley values of `game`, estimated."""
-        return _solve(game, self, power=0.0)
+    power = 0.0
 
 
 def constrained_least_squares(design: Design, odd: FloatArray, total: float) -> FloatArray:
@@ -104,7 +102,7 @@ def constrained_least_squares(design: Design, odd: FloatArray, total: float) -> 
     return np.asarray(total / n + uneven - uneven.mean(), dtype=np.float64)
 
 
-def _solve(game: Game, settings: KernelShap | Leverage, power: float) -> Attribution:
+def _solve(game: Game, settings: PairRegression) -> Attribution:
     """Both estimators: stratum k of the pairs has a share ∝ (k(n−k))^-power."""
     from accredit.values.surrogate.design import empty_design, grow
 
@@ -118,7 +116,7 @@ def _solve(game: Game, settings: KernelShap | Leverage, power: float) -> Attribu
             code="range",
         )
     rng = np.random.default_rng(settings.seed)
-    design = grow(empty_design(n), (settings.budget - 2) // 2, rng, power)
+    design = grow(empty_design(n), (settings.budget - 2) // 2, rng, settings.power)
     _insist_on_rank(design, settings.budget)
     design, odd, stopped = _ask(design, ledger, settings, rng)
     _insist_on_rank(design, settings.budget)
@@ -138,9 +136,7 @@ def _solve(game: Game, settings: KernelShap | Leverage, power: float) -> Attribu
     )
 
 
-def _ask(
-    design: Design, ledger: Ledger, settings: KernelShap | Leverage, rng: np.random.Generator
-) -> tuple[Design, FloatArray, str]:
+def _ask(design: Design, ledger: Ledger, settings: PairRegression, rng: np.random.Generator) -> tuple[Design, FloatArray, str]:
     """The pairs that were asked in time, their odd parts, and why asking ended."""
     from accredit.values.surrogate.design import Design
 

@@ -249,7 +249,7 @@ def test_parts_hold_what_was_picked(index, rows, columns, outputs):
     assert_array_equal(part.prediction, e.prediction[np.ix_(rows, outputs)])
     assert_array_equal(part.base, e.base[outputs])
     assert part.players == tuple(e.players[i] for i in columns) and part.rows == tuple(str(r) for r in rows)
-    assert part.values == tuple(tuple(r * 10 + i for r in rows) for i in columns)
+    assert part.cells == tuple(tuple(r * 10 + i for r in rows) for i in columns)
     assert part.outputs == tuple(e.outputs[k] for k in outputs) and part.target == ("yes" if 1 in outputs else "no")
     assert [row for row, _ in part.apart] == [place for place, r in enumerate(rows) if r == 2]
     if len(columns) > 1:

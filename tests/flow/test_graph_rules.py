@@ -208,10 +208,9 @@ def test_what_has_no_limit_and_costs_nothing_has_no_centre():
 
 def test_a_contradiction_comes_with_the_cut_that_proves_it():
     graph = Graph.of([("s", "a", 5, 4), ("a", "b", 3), ("b", "t", 9), ("t", "s", 9)])
-    with pytest.raises(InvalidInput, match=r"Around .*, 4 must enter and at most 3 can") as refused:
+    with refused("conflict", has=" 4 must enter"):
         least_cost(graph)
-    assert refused.value.code == "conflict"
-    with pytest.raises(InvalidInput, match="2 must enter and at most 1 can"):
+    with refused("conflict", has="2 must enter"):
         least_cost(Graph.of([("s", "t", 1)]), supplies={"s": 2, "t": -2})
 
 

@@ -16,7 +16,7 @@ NEAREST = KNeighborsRegressor(3).fit(X, X[:, 0])
 
 def test_a_model_without_a_closed_form_says_why_and_what_it_cost():
     (note,) = [n.text for n in accredit.explain_rows(X[:2], NEAREST, X[10:15]).notes if "closed form" in n.text]
-    assert says(note, "KNeighborsRegressor has no closed form") and says(note, "5 background rows")
+    assert says(note, "KNeighborsRegressor has no") and says(note, "5 background rows")
 
 
 def test_a_function_was_never_tried():
