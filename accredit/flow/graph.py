@@ -524,15 +524,15 @@ def _of_whole_numbers(graph: Graph, s: int, t: int) -> tuple[FloatArray, FloatAr
         return None
     capacity = np.minimum(graph.capacity, 2 * most)
     shift = integer_shift(float(capacity.sum()))
-    try:
-        solver = simple_max_flow()
-    except (MissingExtra, BrokenLibrary):
-        return None
     if from_units(1, shift) > FINE:
         return None
     units = in_units(capacity, shift)
-    arcs = solver.add_arcs_with_capacity(graph.tail.astype(np.int32), graph.head.astype(np.int32), units)
-    solve(solver, s, t)
+    try:
+        solver = simple_max_flow()
+        arcs = solver.add_arcs_with_capacity(graph.tail.astype(np.int32), graph.head.astype(np.int32), units)
+        solve(solver, s, t)
+    except (MissingExtra, BrokenLibrary, NotConverged):
+        return None
     carried = solver.flows(arcs)
     edges = np.where(carried == units, capacity, from_units(carried, shift))
     prices = np.ones(len(graph.nodes))
