@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import gzip
+import itertools
 import os
 import subprocess
 import sys
@@ -41,7 +42,8 @@ from accredit.valuation import (
     text_features,
 )
 from accredit.values.lasso import gram, lasso
-from benchmarks.networks import NETWORKS, judge_network, network_scale, stored_search
+from benchmarks.networks import NETWORKS, drawn, judge_network, network_scale, stored_search
+from benchmarks.noisy_labels import rows_of
 from benchmarks.peers.environments import PINS, ready
 from benchmarks.peers.pipe import side
 from benchmarks.record import record
@@ -391,6 +393,26 @@ def retraining() -> dict[str, Any]:
     return {"influence Spearman": [agreement.value, agreement.low, agreement.high]}
 
 
+def leverage(tests: int = 40) -> dict[str, Any]:
+    """Logistic regression of few rows: how many times larger than its influence is the effect of a row that really leaves?
+
+    Least squares of true leave-one-out trainings on the estimates of 40 rows, without and with the row's own curvature.
+    """
+    found: dict[str, Any] = {}
+    for name, rows, decay in itertools.product(("breast cancer", "wine", "SST-2"), (60, 120), (0.01, 0.001)):
+        data = drawn(*rows_of(name), rows, tests, 0, SEED, level=True)
+        model, left = Softmax(data, decay), np.random.default_rng(SEED).permutation(rows)[:tests]
+        weights = [(np.arange(rows) != row).astype(float) for row in left]
+        truth = np.array([Softmax(data, decay, rows=w, start=model.theta).losses() for w in weights]) - model.losses()
+        for corrected in (False, True):
+            matrix = influence(model, leverage=corrected).matrix[left]
+            scale, off = (matrix * truth).sum() / (matrix**2).sum(), np.linalg.norm(matrix - truth) / np.linalg.norm(truth)
+            label = f"{name}, {rows} rows, decay {decay:g}, {'leverage' if corrected else 'first order'}"
+            print(f"  {label:52s} truth {scale:.2f} times as large, relative error {off:.3f}", flush=True)
+            found[f"leave-one-out of {label}"] = [float(scale), float(off)]
+    return found
+
+
 def logistic_cost() -> dict[str, Any]:
     """One retraining of logistic regression with 400 rows and 50 columns, in milliseconds: what a Data Shapley payoff costs."""
     from sklearn.linear_model import LogisticRegression
@@ -415,6 +437,7 @@ PARTS: dict[str, Callable[[], dict[str, Any]]] = {
     "shared": shared_journal,
     "cost": logistic_cost,
     "retraining": retraining,
+    "leverage": leverage,
     "mislabels": mislabels,
     "lds": lds,
     "network": network_scale,

@@ -94,7 +94,7 @@ def cover_tests(
     if asked.tests < FEWEST_TESTS:
         return over_test_rows(values, np.zeros(len(values)), asked.tests, 1)
     if not asked.is_mean:
-        return uncovered(values, "the payoff is not a mean over test rows, so what others would say is not known")
+        return uncovered(values, "what each test row paid is not known of this payoff, so neither is what others would say")
     if values.exact:
         found = solve(asked.by_part)
         by_part = np.stack([found[name].credit for name in found.outputs])

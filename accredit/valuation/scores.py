@@ -81,9 +81,10 @@ def margins(answers: FloatArray, data: Split) -> FloatArray:
 
 
 def score_tests(metric: object, payoffs: FloatArray, outputs: FloatArray, data: Split) -> FloatArray | None:
-    """What each test point pays (batch, M), from margins or minus squared errors; None: the metric is not a mean over them.
+    """What each test point pays (batch, M), from margins or minus squared errors; None: they do not tell.
 
-    The true class has the highest answer where its margin is positive. What is left to the payoff, from ties and from
+    The true class has the highest answer where its margin is positive; with two classes the margin is the log-odds of the true
+    one. What is left to the payoff, from ties and from
     coalitions whose payoff is stated, is spread evenly. R² is a mean, too, if the spread of the test targets is taken as given.
 
     >>> from accredit.valuation import split
@@ -93,6 +94,8 @@ def score_tests(metric: object, payoffs: FloatArray, outputs: FloatArray, data: 
     """
     if metric == "accuracy" and data.classes is not None:
         scores = (outputs > 0).astype(np.float64)
+    elif metric == "neg_log_loss" and data.classes is not None and len(data.classes) == 2:
+        scores = -np.logaddexp(0.0, -outputs)
     elif metric == "neg_mean_squared_error" and data.classes is None:
         scores = outputs
     elif metric == "r2" and data.classes is None and np.ptp(data.test_y) > 0:

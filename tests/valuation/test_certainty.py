@@ -107,5 +107,20 @@ def test_a_payoff_that_is_not_a_mean_over_test_rows_is_not_covered() -> None:
     assert not covers_test_rows(values) and not values.exact and values.interval is None
 
 
+def test_two_classes_tell_what_every_test_row_pays_in_log_loss() -> None:
+    data = drawn(4, 12, 40)
+    x, y, test_y = data.x, (data.y > 0).astype(int), (data.test_y > 0).astype(int)
+    utility = RidgeUtility(split(x, y, data.test_x, test_y), metric="neg_log_loss")
+    asked = np.array([[True] * 12, [False] * 12, [True, False] * 6])
+    by_row = utility.score_tests(*utility.retrain(asked))
+    alone = [
+        RidgeUtility(split(x, y, data.test_x[[i]], test_y[[i]]), metric="neg_log_loss").payoff(asked) for i in range(40)
+    ]  # judged by one test row
+    assert by_row is not None
+    assert_allclose(by_row, np.transpose(alone), atol=1e-9)
+    known = Remembered(utility, utility, parts=20)
+    assert covers_test_rows(cover_tests(shapley(known), known, range(12), shapley))
+
+
 def test_exact_values_without_test_rows_accuse_nobody() -> None:
     assert below_zero(Attribution(("a", "b"), [1.0, -1.0], None, "by hand", precision=Precision.exact())) is None
