@@ -86,7 +86,10 @@ def write_draw(name: str, seed: int, tests: int, folder: Path) -> tuple[Path, Pa
 
 def offers(rng: np.random.Generator, y: IntArray, classes: int) -> tuple[IntArray, IntArray, list[str]]:
     """Which rows each vendor sells, with which labels: echo sells rows of acme again."""
-    place, given, vendors, first = [], [], [], 0
+    place: list[int] = []
+    given: list[int] = []
+    vendors: list[str] = []
+    first = 0
     for name, size in SIZES.items():
         if name == "echo":
             copied = rng.permutation(SIZES["acme"])[:size]
@@ -126,7 +129,8 @@ def of_purchases(stated: Valuation, payoffs: FloatArray, names: tuple[str, ...])
     """Of purchases called the best, how many are not, and how many of their payoffs are covered. `payoffs` (2ⁿ,) are those
     of all sets of vendors at fresh test rows."""
     assert stated.purchases is not None
-    bit, found = {name: 1 << i for i, name in enumerate(names)}, defaultdict(float)
+    bit = {name: 1 << i for i, name in enumerate(names)}
+    found: dict[str, float] = defaultdict(float)
     cost = np.array([sum(PRICES[n] for n in names if row & bit[n]) for row in range(len(payoffs))])
     for one in stated.purchases.best:
         row = sum(bit[name] for name in one.sources)
@@ -137,9 +141,9 @@ def of_purchases(stated: Valuation, payoffs: FloatArray, names: tuple[str, ...])
         if one.payoff.low is not None and one.payoff.high is not None and row:
             found["payoffs"] += 1
             found["payoffs covered"] += one.payoff.low <= payoffs[row] <= one.payoff.high
-    for one in stated.purchases.redundant:
+    for said in stated.purchases.redundant:
         found["redundant"] += 1
-        found["redundant, no copies"] += {one.source, one.beside} != {"echo", "acme"}
+        found["redundant, no copies"] += {said.source, said.beside} != {"echo", "acme"}
     return dict(found)
 
 

@@ -250,6 +250,7 @@ def value(
         labels = None if read.groups else read.whole.labels if folds else read.labels
         with progress("judging labels", 1.0) as bar:
             report = labels_part(read, only, seed, bar.update)
+        read = replace(read, judged=report.labels)
         rows = (read_frame(file, codes=target), read.whole.names) if out else None
         report = replace(report, unanswered=say(report.unanswered), notes=tuple(map(say, report.notes)))
         if report.labels is not None:

@@ -77,7 +77,7 @@ def rate_by_annotator(probability: FloatArray, by: Sequence[str]) -> tuple[Float
     tried = np.array([draw(shares) for shares in shift_odds(moved, ERRORS_TRIED)])  # (E, annotators)
     chance = np.sqrt(rates * (1 - rates) / (count + PRIOR_LABELS))
     low, high = np.quantile(tried, ENDS, axis=0)
-    better = _surely_better(tried, count + PRIOR_LABELS)
+    better = _surely_better(tried, np.asarray(count + PRIOR_LABELS, dtype=np.float64))
     found = [
         Annotator(
             str(names[a]),

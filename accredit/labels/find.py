@@ -42,7 +42,7 @@ from accredit.labels.probability import (
     wrong_probability,
 )
 from accredit.labels.rate import RandomRate, random_rate
-from accredit.labels.result import Confusion, Evidence, WrongLabels, expected_of, with_excerpts
+from accredit.labels.result import NOBODY, Confusion, Evidence, WrongLabels, expected_of, with_excerpts
 from accredit.labels.row_views import View, margin
 from accredit.valuation.split import is_number, missing
 
@@ -227,7 +227,7 @@ def _accuse(judged: Judged, y: IntArray, wanted: float | None, by: tuple[str, ..
     mostly accuse right labels then holds no more than the number of wrong ones expected, all of them contradicted.
     """
     if silent := judged.skill.refusal:
-        return _List(f"nobody is accused: {silent}")
+        return _List(NOBODY + silent)
     contradicted, at_random = float((judged.margins < -CONTRADICTED).mean()), judged.at_random.rate
     if quiet := float(np.median(judged.margins)) >= NEARLY_CLEAN:
         rate = min(at_random, max(contradicted, 0.5 / len(y)))

@@ -16,6 +16,7 @@ from accredit.labels.annotators import Annotator, Consensus
 from accredit.labels.duplicates_outliers import Oddities
 
 EXCERPT = 200  # characters
+NOBODY = "nobody is accused: "  # before the reason
 KIND, LABELS_FORMAT = "wrong labels", 4  # of the JSON
 
 
@@ -79,6 +80,11 @@ class WrongLabels:
     def may_be_clean(self) -> bool:
         """Whether hard rows explain all that is seen as well as wrong labels do."""
         return self.rate_interval is not None and self.rate_interval[0] == 0
+
+    @property
+    def refusal(self) -> str:
+        """Why nobody is accused; empty where somebody may be."""
+        return "" if self.probability is not None else self.verdict.removeprefix(NOBODY)
 
     @property
     def is_of_numbers(self) -> bool:

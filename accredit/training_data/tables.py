@@ -16,6 +16,7 @@ from accredit.core import FloatArray, IntArray
 from accredit.core.statistics import units
 from accredit.errors import InvalidInput
 from accredit.labels.predictability import predict_skill
+from accredit.labels.result import WrongLabels
 from accredit.store.frames import notes_of, read_frame
 from accredit.training_data.columns import column_features
 from accredit.training_data.features import Features, features
@@ -71,6 +72,7 @@ class Table:
     prices: dict[str, float] | None = None  # of the groups, where they are for sale
     nested: dict[str, list[str]] | None = None  # groups inside which rows divide, for Owen values
     notes: tuple[str, ...] = ()  # what was cut, or not known, on the way to the features
+    judged: WrongLabels | None = None  # the answer about its labels, where there is one: whether features say anything is in it
 
     @cached_property
     def silent(self) -> str:
@@ -78,6 +80,8 @@ class Table:
         groups are valued, of which no row is named."""
         if self.data.classes is None or self.groups is not None:
             return ""
+        if self.judged is not None:
+            return self.judged.refusal
         return predict_skill(self.data.x, np.asarray(self.data.y, dtype=np.int64)).refusal
 
     @property

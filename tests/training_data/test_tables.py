@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 from accredit.errors import InvalidInput
+from accredit.training_data.report import labels_of
 from accredit.training_data.tables import table
 from accredit.training_data.worth import value_table
 from tests.wording import says
@@ -113,6 +115,14 @@ def test_a_group_of_which_every_row_is_a_test_row_is_named(tmp_path: Path) -> No
     assert 0 < len(lost) < 8
     for read in found:
         assert any(says(note, "'zoe' of 'who' gets no value") for note in read.notes) is (read in lost)
+
+
+def test_whether_features_say_anything_is_not_asked_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    chance = np.random.default_rng(1).integers(0, 2, ROWS)
+    read = table(written(tmp_path, rows_of(lambda i: "ab"[chance[i]])), "y")
+    found = labels_of(read)
+    monkeypatch.setattr("accredit.training_data.tables.predict_skill", None)
+    assert found.probability is None and replace(read, judged=found).silent == found.refusal != ""
 
 
 def test_a_group_that_costs_nothing_is_named(tmp_path: Path) -> None:
