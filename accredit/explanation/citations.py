@@ -567,7 +567,7 @@ def _bars(passes: _Passes, span: Span, seen: Surprise) -> dict[Origin, str]:
     return bars
 
 
-def bars_by_words(sentence: str, query: str, texts: Sequence[str], seen: Surprise, before: str) -> dict[Origin, str]:
+def bars_by_words(sentence: str, query: str, texts: Sequence[str], seen: Surprise, before: str = "") -> dict[Origin, str]:
     """Those that follow from the words alone: of a sentence that says nothing; of one with a name, a number, its unit or a
     denial that no passages say which may be cited; of one whose names what may be cited has the other way round, or of which
     it gives another number; of one whose words passages say that no name holds together. A denial
@@ -616,7 +616,7 @@ def _try(passes: _Passes, span: Span, candidates: list[int]) -> Surprise:
 def _judge(passes: _Passes, span: Span, told: Calibration, error: float) -> Citation:
     seen = measure(passes, span)
     verdict, p_values = told.judge(seen, error), told.p_values(seen)
-    likeliest = max(p_values, key=lambda origin: p_values[origin])
+    likely = sorted((origin for origin, p in p_values.items() if p > error), key=lambda origin: -p_values[origin])
     support = seen.support() if verdict is Origin.PASSAGES else ()
     groups = [passes.everyone, frozenset[int](), *(group for group in seen.alone if group != passes.everyone)]
     if support:
@@ -629,7 +629,7 @@ def _judge(passes: _Passes, span: Span, told: Calibration, error: float) -> Cita
         tuple(tuple(sorted(group)) for group in support),
         {str(origin): p for origin, p in p_values.items()},
         tuple(passes.over(group, span) for group in dict.fromkeys(groups)),
-        because=seen.bars.get(likeliest, "") if verdict is Origin.UNTOLD else "",
+        because=next((seen.bars[each] for each in likely if each in seen.bars), "") if verdict is Origin.UNTOLD else "",
     )
 
 

@@ -206,6 +206,13 @@ REFUSED = {
 }
 
 
+@pytest.mark.parametrize(("times", "told"), [(200, "cut 'Anna lives in Rome"), (100, "give less context")])
+def test_a_passage_that_is_too_long_alone_is_named(builtin, times, told):
+    asked = {"context": ["Anna lives in Rome . " * times] * 2, "query": "Where does Anna live ?"}
+    with pytest.raises(InvalidInput, match=told):
+        answer_game(builtin, **asked, answer="Anna lives in Rome .")
+
+
 @pytest.mark.parametrize("case", REFUSED)
 def test_bad_input_is_refused_with_the_call_that_works(builtin, case):
     how, reason = REFUSED[case]

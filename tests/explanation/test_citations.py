@@ -320,3 +320,17 @@ def test_a_real_model_cites_what_says_it_and_not_what_says_otherwise(language_mo
         assert not any(note.kind is NoteKind.WARNING for note in found.notes)  # this is the calibrated model
         cited = {frozenset(group) for each in found for group in each.support}
         assert cited <= set(made.enough)
+
+
+def test_what_the_answer_said_before_is_no_memory_of_the_model():
+    seen = Surprise(0.2, 0.1, {frozenset([0]): 0.2}, held={frozenset([0]): 0.5})
+    asked = "How long does line 7 take?", ["Line 7 takes 26 minutes."], seen
+    bars = citations.bars_by_words("It takes 26 hours.", *asked, "Line 7 takes 26 minutes.")
+    assert "“26 hours”" in bars[Origin.PASSAGES] and "“26”" in bars[Origin.MEMORY]
+    assert Origin.MEMORY not in citations.bars_by_words("It takes 26 hours.", *asked)
+
+
+def test_a_denial_is_a_guess_and_no_memory():
+    seen = Surprise(0.2, 0.1, {frozenset([0]): 0.2}, held={frozenset([0]): 1.0})
+    bars = citations.bars_by_words("The inn is not open.", "Is the inn open?", ["The inn is not open."], seen)
+    assert bars.keys() == {Origin.MEMORY}
