@@ -12,8 +12,7 @@ one JSON object:
 
 * `eight_passages`: CPU of plain passes over ours for all 256 coalitions of 8 passages; `twelve_passages`: the same for 1,000
   random coalitions of 12. `…_tokens`: the same ratio counted in tokens read, which is what could be reached at best.
-* `real_N_passages`: the same for Shapley values of N planted passages by SmolLM2-135M-Instruct, where its folder is found: CPU
-  of plain passes over that of the whole call, for the coalitions that it asks, 64 at most.
+* `real`: the same for 48 random coalitions of 8 planted passages, read by SmolLM2-135M-Instruct, where its folder is found.
 * `largest_difference`: between the log-probabilities of the two ways, over all answer tokens of both.
 * `equal_error`: by number of tokens, the CPU of shap's Permutation explainer over ours at equal error, see `equal_error.py`.
 """
@@ -31,23 +30,19 @@ import torch
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
-from accredit import defaults
 from accredit.answers.game import AnswerGame, answer_game
 from accredit.answers.model import AnsweringModel, as_answering_model
+from accredit.answers.planted import planted_prompt
 from accredit.answers.scoring import ModelPays
 from accredit.core import BoolArray, FloatArray
 from accredit.core.coalitions import from_index
-from accredit.explanation.answers import AnswerSubject, answer_subject
 from accredit.explanation.loading import answering_model
-from accredit.explanation.stream import attribution_of
 from benchmarks.equal_error import REVIEWS, TRUTH, equal_error
 from benchmarks.explain import show
-from benchmarks.real_answers import among
 from benchmarks.record import record
 from tools.language_model import find_model
 
 WORDS, PASSAGE, ASKED, SAID = 1_000, 60, 20, 20
-REAL_PASSAGES = (4, 12, 30)
 BATCHES = (4, 8, 16, 32)
 REPEATS = 3
 
@@ -83,6 +78,12 @@ def game_of(model: AnsweringModel, passages: int) -> AnswerGame:
     return answer_game(model, context=context, query=text(ASKED), answer=" " + text(SAID))
 
 
+def real_game(model: AnsweringModel, passages: int = 8) -> AnswerGame:
+    """Planted passages, a question and its answer, as a chat."""
+    asked = planted_prompt("plain", "people", passages=passages, seed=0)
+    return answer_game(model, context=list(asked.context), query=asked.query, answer=asked.answer)
+
+
 def plain(model: AnsweringModel, game: AnswerGame, coalitions: BoolArray, batch: int) -> tuple[FloatArray, int]:
     """The same log-probabilities from rows padded on the left and sorted by length, and the tokens read."""
     pays = game.pays
@@ -112,11 +113,13 @@ def plain(model: AnsweringModel, game: AnswerGame, coalitions: BoolArray, batch:
     return earned, read
 
 
-def compared(model: AnsweringModel, make: Callable[[], AnswerGame], coalitions: BoolArray, repeats: int) -> dict[str, float]:
-    """CPU seconds of both ways, interleaved, and how far their numbers differ."""
+def compared(
+    model: AnsweringModel, make: Callable[[], AnswerGame], coalitions: BoolArray, repeats: int, tried: int = 64
+) -> dict[str, float]:
+    """CPU seconds of both ways, interleaved, and how far their numbers differ; `tried` coalitions choose the plain batch."""
     game = make()
     game.payoff(coalitions[:2])  # how the model is read is tried out once
-    trial = coalitions[:: max(1, len(coalitions) // 64)]
+    trial = coalitions[:: max(1, len(coalitions) // tried)]
     best = min(BATCHES, key=lambda batch: min(_cpu(lambda: plain(model, game, trial, batch))[0] for _ in range(2)))
     ours, theirs, off, read, given = [], [], 0.0, 0, 0
     for _ in range(repeats):
@@ -159,53 +162,12 @@ def passes(model: AnsweringModel, quick: bool) -> list[dict[str, float]]:
 
 
 def real_passes(quick: bool) -> list[dict[str, float]]:
-    """Calls to a real language model beside plain passes; nothing where its folder is not found."""
+    """Ours beside plain passes of a real language model; nothing where its folder is not found."""
     if quick or (folder := find_model()) is None:
         return []
     model = answering_model(str(folder), None)
     assert isinstance(model, AnsweringModel)
-    found = []
-    for passages in REAL_PASSAGES:
-        found.append(whole_call(model, passages))
-        print(found[-1], flush=True)
-    return found
-
-
-def whole_call(model: AnsweringModel, passages: int) -> dict[str, float]:
-    """Shapley values of planted passages in a chat, beside plain passes over the coalitions that they ask."""
-    asked = among(lambda texts: len(texts) >= passages)
-
-    def make() -> AnswerSubject:
-        said: dict[str, Any] = {"context": list(asked.context), "query": asked.query, "answer": asked.answer}
-        return answer_subject(model, None, **said, target="answer", budget=defaults.LEAST_PASSES)
-
-    make().game.payoff(np.eye(passages, dtype=bool)[:2])  # how the model is read is tried out once
-    subject, asked_of = make(), list[BoolArray]()
-    pays = subject.game.pays
-    assert isinstance(pays, ModelPays)
-
-    def evaluate(coalitions: BoolArray) -> FloatArray:
-        asked_of.append(coalitions)
-        return pays.log_probabilities(coalitions)
-
-    subject.game.evaluate_by(evaluate, lambda: 0)
-    seconds, _ = _cpu(lambda: attribution_of(subject, "shapley"))
-    coalitions = np.concatenate(asked_of)
-    trial = coalitions[:: max(1, len(coalitions) // 8)]
-    best = min(BATCHES, key=lambda batch: _cpu(lambda: plain(model, subject.game, trial, batch))[0])
-    bare, (expected, read) = _cpu(lambda: plain(model, subject.game, coalitions, best))
-    return {
-        "passages": passages,
-        "payoffs": len(coalitions),
-        "CPU s": seconds,
-        "plain CPU s": bare,
-        "plain batch": best,
-        "ratio": bare / seconds,
-        "tokens": pays.reader.tokens,
-        "plain tokens": read,
-        "token ratio": read / pays.reader.tokens,
-        "difference": float(np.abs(subject.game.payoff(coalitions) - expected).max()),
-    }
+    return [compared(model, lambda: real_game(model), np.random.default_rng(0).random((48, 8)) < 0.5, 1, tried=12)]
 
 
 def at_equal_error(quick: bool, parts: list[str]) -> list[dict[str, Any]]:
@@ -230,15 +192,12 @@ def main(words: list[str] | None = None) -> None:
         show("log-probabilities of a 20-token answer, beside plain passes", read)
     real = real_passes(options.quick) if "real" in options.parts else []
     if real:
-        show("Shapley values by SmolLM2-135M-Instruct, beside plain passes", real)
+        show("the same of SmolLM2-135M-Instruct", real)
     estimated = at_equal_error(options.quick, options.parts)
     if estimated:
         show("Shapley values of tokens, at the error of shap's Permutation explainer", estimated)
     figures: dict[str, Any] = {"equal_error": {row["tokens"]: round(row["CPU ratio"], 1) for row in estimated}}
-    for name, row in [
-        *zip(("eight_passages", "twelve_passages"), read, strict=False),
-        *((f"real_{row['passages']}_passages", row) for row in real),
-    ]:
+    for name, row in [*zip(("eight_passages", "twelve_passages"), read, strict=False), *(("real", row) for row in real)]:
         figures |= {name: round(row["ratio"], 2), f"{name}_tokens": round(row["token ratio"], 2)}
     if read or real:
         figures["largest_difference"] = max(row["difference"] for row in [*read, *real])
