@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from itertools import filterfalse
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
@@ -411,6 +412,8 @@ def _is_text(value: object) -> bool:
 
 def _advise_words(row: pandas.Series, dtype: object, value: object) -> str:
     """What to write where words of a file stand beside numbers or truth values."""
+    if isinstance(value, Decimal):
+        return "; rows of a database: rows.astype(float)"
     if not _is_text(value):
         return ""
     words = sorted({str(v) for v in row if _is_text(v)})

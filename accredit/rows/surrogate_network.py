@@ -15,9 +15,10 @@ import numpy.typing as npt
 
 from accredit.core import BoolArray, FloatArray
 
-WIDTH = 64  # units in each of the two layers
+WIDTHS = (128, 64)  # units in the two layers
 BATCH, EPOCHS = 256, 40
-FEWEST_STEPS, MOST_STEPS = 1500, 8000
+FEWEST_STEPS, MOST_STEPS = 1500, 20_000
+NUMBERS_AT_ONCE = 1 << 21  # that enter the first layer
 RATE, MOMENTUM, SQUARES, TINY = 3e-3, 0.9, 0.999, 1e-8  # of Adam (Kingma & Ba, 2015)
 
 Single = npt.NDArray[np.float32]
@@ -30,7 +31,7 @@ class SurrogateNetwork:
         self._scale = np.where((spread := points.std(axis=0)) > 0, spread, np.inf)  # a constant column counts nothing
         self._level, self._size = float(output.mean()), max(float(output.std()), np.finfo(float).tiny)
         rng = np.random.default_rng(seed)
-        sizes = (points.shape[1], WIDTH, WIDTH, 1)
+        sizes = (points.shape[1], *WIDTHS, 1)
         self._slopes: list[Single] = [
             (rng.standard_normal((fan, out)) * np.sqrt(2 / fan)).astype(np.float32) for fan, out in pairwise(sizes)
         ]
@@ -67,7 +68,7 @@ class SurrogateNetwork:
         return [*by_slope, *by_shift]
 
     def _finish(self, entering: Single) -> FloatArray:
-        """What the layers make of the sums that enter the first one: (m, WIDTH) -> (m,)."""
+        """What the layers make of the sums that enter the first one: (m, WIDTHS[0]) -> (m,)."""
         seen = np.maximum(entering + self._shifts[0], 0)
         seen = np.maximum(seen @ self._slopes[1] + self._shifts[1], 0)
         return np.asarray(self._level + self._size * (seen @ self._slopes[2] + self._shifts[2])[:, 0], dtype=np.float64)
@@ -79,9 +80,11 @@ class SurrogateNetwork:
     def payoffs(self, rows: FloatArray, background: FloatArray, weights: FloatArray, kept: BoolArray) -> FloatArray:
         """Mean output with the kept columns of each row and the others of every background row: kept (m, d) -> (rows, m)."""
         slope, others = self._slopes[0], self._standard(background)
-        absent = np.stack([(others * gone) @ slope for gone in ~kept])  # (m, b, WIDTH): the same for all rows
-        paid = []
-        for row in self._standard(rows):
-            entering = absent + ((row * kept) @ slope)[:, None]
-            paid.append(self._finish(entering.reshape(-1, entering.shape[-1])).reshape(len(kept), -1) @ weights)
-        return np.stack(paid)
+        step = max(1, NUMBERS_AT_ONCE // (len(others) * WIDTHS[0]))
+        paid = np.empty((len(rows), len(kept)))
+        for some in (slice(first, first + step) for first in range(0, len(kept), step)):
+            absent = np.stack([(others * gone) @ slope for gone in ~kept[some]])  # (m, b, units): the same for all rows
+            for r, row in enumerate(self._standard(rows)):
+                entering = absent + ((row * kept[some]) @ slope)[:, None]
+                paid[r, some] = self._finish(entering.reshape(-1, entering.shape[-1])).reshape(len(absent), -1) @ weights
+        return paid

@@ -231,7 +231,7 @@ class GivenRow:
 def regression(covariance: FloatArray, wanted: BoolArray, given: BoolArray) -> tuple[FloatArray, FloatArray]:
     """Slopes of the wanted columns on the given ones, and the covariance that is left: (wanted, given), (wanted, wanted)."""
     across = covariance[np.ix_(given, wanted)]
-    slope: FloatArray = np.linalg.solve(covariance[np.ix_(given, given)], across).T
+    slope = np.asarray(np.linalg.solve(covariance[np.ix_(given, given)], across).T, dtype=np.float64)
     return slope, covariance[np.ix_(wanted, wanted)] - slope @ across
 
 

@@ -278,7 +278,7 @@ def _density(credit: FloatArray) -> tuple[FloatArray, FloatArray]:
     width = (
         0.9 * spread * len(credit) ** -0.2 if np.isfinite(spread) and spread > 0 else 1e-3 * (abs(float(credit.mean())) or 1.0)
     )
-    at = np.linspace(credit.min() - 2 * width, credit.max() + 2 * width, SLICES + 1)
+    at = np.linspace(credit.min(), credit.max(), SLICES + 1)  # no credit lies beyond
     middles, counts = np.unique(credit, return_counts=True)
     if len(middles) > 500:  # so many bells are summed in bins
         counts, edges = np.histogram(credit, 500)
