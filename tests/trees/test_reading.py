@@ -101,13 +101,6 @@ def linear_booster() -> Any:
     return xgb.XGBRegressor(booster="gblinear", n_estimators=2, n_jobs=1).fit(x, y)
 
 
-def linear_leaves() -> Any:
-    import lightgbm as lgb
-
-    x, y = numbers(0, missing=False)
-    return lgb.LGBMRegressor(n_estimators=2, linear_tree=True, min_child_samples=20, verbose=-1, n_jobs=1).fit(x, y)
-
-
 def vector_leaves() -> Any:
     import xgboost as xgb
 
@@ -129,7 +122,6 @@ def target_statistics() -> Any:
     ("make", "says"),
     [
         (linear_booster, "no trees"),
-        (linear_leaves, "linear models in its leaves"),
         (target_statistics, "statistics of the target"),
         (lambda: "model", "not a tree ensemble"),
     ],
