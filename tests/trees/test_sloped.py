@@ -14,8 +14,8 @@ from accredit.trees import NotTrees, closed_form, ensemble_of
 from accredit.values.precedence import Stages
 from accredit.values.semivalue_rules import semivalue_of
 from accredit.values.semivalues import semivalue_from_table
-from tests.wording import refused
 from tests.trees.test_brute_force import pairs_by_definition
+from tests.wording import refused
 
 pytest.importorskip("lightgbm")
 COLUMNS = 4
