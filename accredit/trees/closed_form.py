@@ -28,6 +28,7 @@ from accredit.trees.linked import LinkedShares, Worth
 from accredit.trees.members import Members, members_of
 from accredit.trees.reading import Ensemble, NotTrees, ensemble_of
 from accredit.trees.separable import NotSeparable, any_mixtures, mixtures, owners, still_own
+from accredit.trees.sloped import SlopedShares
 from accredit.trees.terms import Terms, TermShares, has_terms, terms_of
 from accredit.values.precedence import Stages
 from accredit.values.semivalue_rules import semivalue_of
@@ -136,8 +137,8 @@ class ClosedForm:
 
     def link(self, linked: Linked) -> ClosedForm:
         """The same model and background, with credit in a function of the raw output: trees beside a background."""
-        if not isinstance(self._solver, _Trees) or self._background is None:
-            raise NotTrees(f"{_words(self.model)} is not a sum of trees beside background rows")
+        if not isinstance(self._solver, _Trees) or self._background is None or self._solver.is_sloped:
+            raise NotTrees(f"{_words(self.model)} is not a sum of trees of constants beside background rows")
         other = copy(self)
         other._linked, other._shares = linked, None
         return other
@@ -327,6 +328,7 @@ class _Trees:
 
     def __init__(self, read: Ensemble) -> None:
         self._read, self.outputs, self.payoff = read, read.outputs, read.payoff
+        self.is_sloped = read.forest.slopes is not None  # are there linear models in the leaves?
 
     def numbers(self, rows: Table) -> FloatArray:
         return self._read.forest.matrix(self._read.encode(rows))
@@ -342,6 +344,17 @@ class _Trees:
 
     def prepare(self, background: FloatArray | None, asked: CreditRequest) -> Shares:
         forest = self._read.forest
+        if self.is_sloped:
+            if background is None:
+                raise NotTrees(
+                    f"{forest.source} has linear models in its leaves, of which cover ratios say nothing; give a background"
+                )
+            if isinstance(asked.value, Stages):
+                raise NotTrees(
+                    f"{forest.source} has linear models in its leaves; they have no form for players that come in order"
+                )
+            compared, rule = background_of(forest, background, asked.weight), semivalue_of(asked.value, asked.count)
+            return SlopedShares(forest, compared, asked.players, asked.count, rule, asked.interactions)
         if asked.linked is not None:
             how, rule = asked.linked, semivalue_of(asked.value, asked.count)
             compared = background_of(forest, background, asked.weight)

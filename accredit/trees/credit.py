@@ -122,6 +122,11 @@ class TreeShares:
         count: int | None = None,
         weight: object = None,
     ) -> None:
+        if forest.slopes is not None:
+            raise InvalidInput(
+                f"{forest.source} has linear models in its leaves; closed_form shares them by a background",
+                code="unsupported",
+            )
         self.forest, self.interactions = forest, interactions
         self._of = check_owners(players, forest.features)
         self._count = max(int(self._of.max()) + 1, count or 0)

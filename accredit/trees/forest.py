@@ -47,6 +47,23 @@ class Tree:
     output: int = 0  # the output that the first value adds to
 
 
+@dataclass(frozen=True, eq=False)
+class Slopes:
+    """Linear models in leaves: one adds `start` and its columns times their weights, or its value where one is missing."""
+
+    start: FloatArray  # (nodes,)
+    column: IntArray  # (nodes, most) −1 where a leaf has fewer columns
+    weight: FloatArray  # (nodes, most), zero there
+
+    def add(self, leaf: IntArray, matrix: FloatArray, value: FloatArray) -> FloatArray:
+        """What these leaves add for these rows: (leaves, rows) of node positions, and their constant values."""
+        column = self.column[leaf]
+        used = column >= 0
+        x = np.where(used, matrix[np.arange(len(matrix))[None, :, None], column], 0.0)
+        linear = self.start[leaf] + (x * self.weight[leaf]).sum(axis=2)
+        return np.where(used.any(axis=2) & ~np.isnan(x).any(axis=2), linear, value)
+
+
 @final
 @dataclass(frozen=True, eq=False)
 class Forest:
@@ -76,6 +93,7 @@ class Forest:
     single: bool = False  # rows are rounded to single precision before they are compared
     tiny: float = 0.0  # numbers up to this size are taken for zero
     source: str = "forest"  # the model it was read from, in words
+    slopes: Slopes | None = None  # linear models in the leaves, of trees that add to one output each
 
     @classmethod
     def of(
@@ -237,7 +255,10 @@ class Forest:
             for first, trees in self._by_output:
                 leaf = at[trees]
                 for v in range(self.value.shape[1]):
-                    total[start : start + step, first + v] += self.value[leaf, v].sum(axis=0)
+                    each = self.value[leaf, v]
+                    if self.slopes is not None:
+                        each = self.slopes.add(leaf, matrix[start : start + step], each)
+                    total[start : start + step, first + v] += each.sum(axis=0)
         return total
 
     @cached_property

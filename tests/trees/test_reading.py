@@ -13,6 +13,7 @@ from accredit.errors import InvalidInput
 from accredit.models.categories import with_categories
 from accredit.trees import Forest, NotTrees, Tree, ensemble_of, forest_of, load_ensemble, tree_credit
 from accredit.trees.reading.ensemble import probes
+from accredit.trees.reading.ubjson import from_ubjson
 from tests.trees.families import FAMILIES, frame, numbers, three
 from tests.wording import refused
 
@@ -101,13 +102,6 @@ def linear_booster() -> Any:
     return xgb.XGBRegressor(booster="gblinear", n_estimators=2, n_jobs=1).fit(x, y)
 
 
-def linear_leaves() -> Any:
-    import lightgbm as lgb
-
-    x, y = numbers(0, missing=False)
-    return lgb.LGBMRegressor(n_estimators=2, linear_tree=True, min_child_samples=20, verbose=-1, n_jobs=1).fit(x, y)
-
-
 def vector_leaves() -> Any:
     import xgboost as xgb
 
@@ -129,7 +123,6 @@ def target_statistics() -> Any:
     ("make", "says"),
     [
         (linear_booster, "no trees"),
-        (linear_leaves, "linear models in its leaves"),
         (target_statistics, "statistics of the target"),
         (lambda: "model", "not a tree ensemble"),
     ],
@@ -183,3 +176,14 @@ def test_a_forest_takes_rows_of_any_kind_and_refuses_other_shapes_in_words():
     for rows, why in (([0.2], "shape"), ("0.2", "rows"), ([["a"]], "rows")):
         with pytest.raises(InvalidInput, match=why):
             forest.margin(rows)
+
+
+@pytest.mark.parametrize("spoil", [lambda raw: raw[:500], lambda raw: b"[" + raw])
+def test_binary_json_that_is_not_whole_is_refused(spoil):
+    import xgboost as xgb
+
+    x, y = numbers(0, missing=False)
+    raw = bytes(xgb.train({"nthread": 1}, xgb.DMatrix(x, y), 2).save_raw("ubj"))
+    assert len(from_ubjson(raw)["learner"]["gradient_booster"]["model"]["trees"]) == 2
+    with refused("unreadable", kind=NotTrees, has="not the UBJSON"):
+        from_ubjson(spoil(raw))

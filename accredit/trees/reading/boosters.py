@@ -14,7 +14,7 @@ from accredit.core import FloatArray, IntArray
 from accredit.errors import InvalidInput
 from accredit.models.categories import Category, xgboost_categories
 from accredit.models.rows import LOG_LINK, lightgbm_objective, lightgbm_summed
-from accredit.trees.forest import Forest, Tree
+from accredit.trees.forest import Forest, Slopes, Tree
 from accredit.trees.reading.ensemble import Ensemble, NotTrees, check_columns, number, probes, trust
 from accredit.trees.reading.ubjson import from_ubjson
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 LAST_BIT = 2.0**-24  # half a unit in the last place of single precision, in which xgboost sums its leaves
 LOGIT_LINK = ("binary:logistic", "reg:logistic")
+LINEAR_MODEL = ("num_features", "leaf_const", "leaf_features", "leaf_coeff")  # in the leaves of one tree of lightgbm
 ZERO = float(np.float32(1e-35))  # what lightgbm takes for zero
 
 
@@ -234,14 +235,13 @@ def _labels(classes: Sequence[object] | None, outputs: int) -> tuple[str, ...]:
 def read_lightgbm(booster: lightgbm.Booster, source: str = "lightgbm", classes: Sequence[object] | None = None) -> Ensemble:
     """The ensemble of a lightgbm Booster."""
     head, sections = _lightgbm_sections(booster.model_to_string())
-    if any(s.get("is_linear", "0") != "0" for s in sections):
-        raise NotTrees(f"{source} has linear models in its leaves, which are not sums of constants")
     outputs, features = int(head["num_tree_per_iteration"]), int(head["max_feature_idx"]) + 1
     rounds = lightgbm_summed(booster)
     trees = [_lightgbm_tree(section, i % outputs, 1 / rounds) for i, section in enumerate(sections)]
     columns = tuple(booster.feature_name())
     named = columns if not all(n.startswith("Column_") for n in columns) else None
     forest = Forest.of(trees, features, np.zeros(outputs), tiny=ZERO, source=source)
+    forest = replace(forest, slopes=_lightgbm_slopes(sections, forest, 1 / rounds))
 
     def raw(rows: Table) -> FloatArray:
         given = trust(lambda: booster.predict(rows, raw_score=True, num_threads=1), source)
@@ -285,6 +285,27 @@ def _lightgbm_sections(text: str) -> tuple[dict[str, str], list[dict[str, str]]]
     return read[0], read[1:]
 
 
+def _lightgbm_slopes(sections: list[dict[str, str]], forest: Forest, scale: float) -> Slopes | None:
+    """The linear models in the leaves, which come last in every tree; None where there are none."""
+    linear = [place for place, section in enumerate(sections) if section.get("is_linear", "0") != "0"]
+    if not linear:
+        return None
+    written = {
+        place: [np.array(sections[place].get(name, "").split(), dtype=np.float64) for name in LINEAR_MODEL] for place in linear
+    }
+    most = max(1, *(int(counts.max(initial=0)) for counts, *_ in written.values()))
+    ends, nodes = np.append(forest.roots[1:], len(forest.feature)), len(forest.feature)
+    slopes = Slopes(np.zeros(nodes), np.full((nodes, most), -1), np.zeros((nodes, most)))
+    for place, (counts, start, columns, weights) in written.items():
+        leaves = np.arange(ends[place] - len(start), ends[place])
+        leaf = np.repeat(leaves, counts.astype(np.int64))
+        turn = np.arange(len(leaf)) - np.searchsorted(leaf, leaf)
+        slopes.start[leaves] = start * scale
+        slopes.column[leaf, turn] = columns
+        slopes.weight[leaf, turn] = weights * scale
+    return slopes
+
+
 def _lightgbm_tree(section: dict[str, str], output: int, scale: float) -> Tree:
     """Inner nodes come first, then leaves; a child −1 − i is leaf i."""
 
@@ -295,6 +316,8 @@ def _lightgbm_tree(section: dict[str, str], output: int, scale: float) -> Tree:
         return np.array(section.get(name, "").split(), dtype=np.int64)
 
     value = numbers("leaf_value") * scale
+    if section.get("is_linear", "0") != "0":  # without columns a linear model is its constant, which may be another value
+        value = np.where(whole("num_features") == 0, numbers("leaf_const") * scale, value)
     leaves, inner = len(value), len(value) - 1
     kind, threshold = whole("decision_type"), numbers("threshold")
     left, right = (np.where(c < 0, inner - 1 - c, c) for c in (whole(n) for n in ("left_child", "right_child")))
