@@ -143,7 +143,9 @@ def layerwise_flow(
     named = tuple(players) if players is not None else None
     places = range(network.layers + 1)
     if rule == "shapley":
-        return tuple(_shapley_credit(network, place, groups, named, ORDERS if orders is None else orders, seed) for place in places)
+        return tuple(
+            _shapley_credit(network, place, groups, named, ORDERS if orders is None else orders, seed) for place in places
+        )
     names, belongs = members(network.tokens, groups, named)
     flow = unique_flow(network, rule, epsilon=EPSILON if epsilon is None else epsilon)
     return tuple(_flow_credit(flow, place, names, belongs) for place in places)
