@@ -48,7 +48,7 @@ class Tree:
 
 
 @dataclass(frozen=True, eq=False)
-class Slopes:
+class LeafSlopes:
     """Linear models in leaves: one adds `start` and its columns times their weights, or its value where one is missing."""
 
     start: FloatArray  # (nodes,)
@@ -93,7 +93,7 @@ class Forest:
     single: bool = False  # rows are rounded to single precision before they are compared
     tiny: float = 0.0  # numbers up to this size are taken for zero
     source: str = "forest"  # the model it was read from, in words
-    slopes: Slopes | None = None  # linear models in the leaves, of trees that add to one output each
+    slopes: LeafSlopes | None = None  # linear models in the leaves, of trees that add to one output each
 
     @classmethod
     def of(

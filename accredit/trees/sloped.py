@@ -24,7 +24,7 @@ CELLS_AT_ONCE = 1 << 22  # cubes × players
 
 
 @dataclass(frozen=True, eq=False)
-class Cubes:
+class SlopedCubes:
     """Each pays `value` when all of its players in A play and none in B."""
 
     present: BoolArray  # (cubes, players) is the player in A?
@@ -69,7 +69,7 @@ class SlopedShares:
         both = None if pairs is None else pairs.reshape(len(matrix), outputs, count, count).transpose(0, 2, 3, 1)
         return TreeCredit(np.ascontiguousarray(earned), self.base, both, means_of(self.background))
 
-    def _terms(self, matrix: FloatArray, first: int, leaf: IntArray, cubes: LeafCubes, part: slice) -> list[Cubes]:
+    def _terms(self, matrix: FloatArray, first: int, leaf: IntArray, cubes: LeafCubes, part: slice) -> list[SlopedCubes]:
         """What some cubes of leaves pay, as cubes that pay constants."""
         paths, slopes, all_present, all_absent = self._paths, self.slopes, *cubes.sides()
         own, row = cubes.leaf[part], first + cubes.row[part]
@@ -81,11 +81,11 @@ class SlopedShares:
         column, slope = slopes.column[node], slopes.weight[node]  # (cubes, most)
         used, player = column >= 0, self._of[column]
         x, b = matrix[row[:, None], column], np.take_along_axis(beside, column, axis=1)
-        found = [Cubes(present, absent, weight * value, goal)]
+        found = [SlopedCubes(present, absent, weight * value, goal)]
         present = present | self._spread(used & np.isnan(b), player)
         absent = absent | self._spread(used & np.isnan(x), player)
         pays = np.asarray(used.any(axis=1) & ~(present & absent).any(axis=1))
-        found.append(_some(Cubes(present, absent, weight * (slopes.start[node] - value), goal), pays))
+        found.append(_some(SlopedCubes(present, absent, weight * (slopes.start[node] - value), goal), pays))
         each = np.arange(len(node))
         for j in range(column.shape[1]):
             who = player[:, j]
@@ -95,7 +95,7 @@ class SlopedShares:
                 more[np.arange(len(can)), who[can]] = True
                 amount = (weight * slope[:, j])[can] * z[can]
                 sides = (more, other[can]) if side is present else (other[can], more)
-                found.append(Cubes(*sides, amount, goal[can]))
+                found.append(SlopedCubes(*sides, amount, goal[can]))
         return found
 
     def _spread(self, flags: BoolArray, player: IntArray) -> BoolArray:
@@ -105,7 +105,7 @@ class SlopedShares:
         found[cube, player[cube, place]] = True
         return found
 
-    def _add(self, cubes: Cubes, credit: FloatArray) -> None:
+    def _add(self, cubes: SlopedCubes, credit: FloatArray) -> None:
         """Add what A earns and B loses to credit (rows × outputs, players)."""
         from scipy.sparse import csr_array
 
@@ -115,7 +115,7 @@ class SlopedShares:
         gather = csr_array((np.ones(len(a)), (cubes.goal, np.arange(len(a)))), shape=(len(credit), len(a)))
         credit += gather @ each
 
-    def _add_pairs(self, cubes: Cubes, pairs: FloatArray) -> None:
+    def _add_pairs(self, cubes: SlopedCubes, pairs: FloatArray) -> None:
         """Add what each pair within A and B gets to pairs (rows × outputs, players, players)."""
         a, c, moments = cubes.present.sum(axis=1), cubes.absent.sum(axis=1), self._moments
         kinds = (moments[a - 2, c], moments[a, c - 2], -moments[a - 1, c - 1])
@@ -129,5 +129,5 @@ class SlopedShares:
             pairs[goal] += found
 
 
-def _some(cubes: Cubes, which: BoolArray) -> Cubes:
-    return Cubes(cubes.present[which], cubes.absent[which], cubes.value[which], cubes.goal[which])
+def _some(cubes: SlopedCubes, which: BoolArray) -> SlopedCubes:
+    return SlopedCubes(cubes.present[which], cubes.absent[which], cubes.value[which], cubes.goal[which])

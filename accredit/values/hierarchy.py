@@ -47,19 +47,19 @@ CLAIMS = (
 
 
 @dataclass(eq=False)
-class Block:
+class GroupBlock:
     """A group that is credited as one, or the blocks that it was opened into."""
 
     source: Node
-    parts: list[Block] = field(default_factory=list)
+    parts: list[GroupBlock] = field(default_factory=list)
 
     @property
-    def leaves(self) -> list[Block]:
+    def leaves(self) -> list[GroupBlock]:
         return [leaf for part in self.parts for leaf in part.leaves] if self.parts else [self]
 
 
 @dataclass(frozen=True, eq=False)
-class Blocks:
+class BlockGame:
     """The game of some blocks: each plays or stays out as one."""
 
     game: Game
@@ -103,9 +103,9 @@ def hierarchy(game: Game, groups: Tree, *, budget: int | None = None) -> Attribu
     return Attributions(answers, first.remembered)
 
 
-def _open_blocks(game: Cached, root: Node, most: int) -> Block:
+def _open_blocks(game: Cached, root: Node, most: int) -> GroupBlock:
     """Groups opened as long as the payoffs last, the one of largest credit first."""
-    whole = Block(root)
+    whole = GroupBlock(root)
     closed: set[int] = set()  # blocks that cannot be opened within the budget
     while True:
         leaves = whole.leaves
@@ -122,7 +122,7 @@ def _open_blocks(game: Cached, root: Node, most: int) -> Block:
             closed.add(id(block))
 
 
-def _open(game: Cached, whole: Block, block: Block, credit: float, most: int) -> bool:
+def _open(game: Cached, whole: GroupBlock, block: GroupBlock, credit: float, most: int) -> bool:
     """Open one block of so much credit, unless that would ask more payoffs than there are; whether it is open."""
     parts = block.source.parts
     if len(parts) > TOGETHER:
@@ -135,10 +135,10 @@ def _open(game: Cached, whole: Block, block: Block, credit: float, most: int) ->
         parts = (*(parts[k] for k in kept), beside)
     holder = _holder_of(whole, block)
     before = None if holder is None else holder.parts
-    block.parts = [Block(part) for part in parts]
+    block.parts = [GroupBlock(part) for part in parts]
     if holder is not None and len(holder.parts) > 2:  # what stands beside it is there or not as a whole
         others = [part for part in holder.parts if part is not block]
-        holder.parts = [block, Block(holder.source, others)]
+        holder.parts = [block, GroupBlock(holder.source, others)]
     asked = coalitions_of(_tree(whole)) @ np.stack([leaf.source.members for leaf in whole.leaves])
     if game.remembered + game.count_new(asked) > most:
         block.parts = []
@@ -160,7 +160,7 @@ def _gains(game: Cached, parts: BoolArray, credit: float, most: int) -> FloatArr
     return gains
 
 
-def _holder_of(within: Block, block: Block) -> Block | None:
+def _holder_of(within: GroupBlock, block: GroupBlock) -> GroupBlock | None:
     """The block that a block is a part of."""
     for part in within.parts:
         if part is block:
@@ -170,11 +170,11 @@ def _holder_of(within: Block, block: Block) -> Block | None:
     return None
 
 
-def _tree(whole: Block) -> Node:
+def _tree(whole: GroupBlock) -> Node:
     """The blocks as a tree of players: the leaves, numbered from left to right."""
     count, number = len(whole.leaves), iter(range(len(whole.leaves)))
 
-    def build(block: Block) -> Node:
+    def build(block: GroupBlock) -> Node:
         if not block.parts:
             return Node(np.arange(count) == next(number))
         parts = tuple(build(part) for part in block.parts)
@@ -183,13 +183,13 @@ def _tree(whole: Block) -> Node:
     return build(whole)
 
 
-def _values(game: Game, whole: Block) -> FloatArray:
+def _values(game: Game, whole: GroupBlock) -> FloatArray:
     """The Owen–Winter values of the blocks: (leaves,)."""
     members = np.stack([leaf.source.members for leaf in whole.leaves])
-    return exact_owen(Blocks(game, members), _tree(whole))[0]
+    return exact_owen(BlockGame(game, members), _tree(whole))[0]
 
 
-def _credit(game: Game, whole: Block, asked: int, blur: float) -> Attribution:
+def _credit(game: Game, whole: GroupBlock, asked: int, blur: float) -> Attribution:
     """The credit of every player, from that of the block it is in."""
     leaves, values = whole.leaves, _values(game, whole)
     credit = np.zeros(len(game.players))

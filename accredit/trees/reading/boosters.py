@@ -14,7 +14,7 @@ from accredit.core import FloatArray, IntArray
 from accredit.errors import InvalidInput
 from accredit.models.categories import Category, xgboost_categories
 from accredit.models.rows import LOG_LINK, lightgbm_objective, lightgbm_summed
-from accredit.trees.forest import Forest, Slopes, Tree
+from accredit.trees.forest import Forest, LeafSlopes, Tree
 from accredit.trees.reading.ensemble import Ensemble, NotTrees, check_columns, number, probes, trust
 from accredit.trees.reading.ubjson import from_ubjson
 
@@ -285,7 +285,7 @@ def _lightgbm_sections(text: str) -> tuple[dict[str, str], list[dict[str, str]]]
     return read[0], read[1:]
 
 
-def _lightgbm_slopes(sections: list[dict[str, str]], forest: Forest, scale: float) -> Slopes | None:
+def _lightgbm_slopes(sections: list[dict[str, str]], forest: Forest, scale: float) -> LeafSlopes | None:
     """The linear models in the leaves, which come last in every tree; None where there are none."""
     linear = [place for place, section in enumerate(sections) if section.get("is_linear", "0") != "0"]
     if not linear:
@@ -295,7 +295,7 @@ def _lightgbm_slopes(sections: list[dict[str, str]], forest: Forest, scale: floa
     }
     most = max(1, *(int(counts.max(initial=0)) for counts, *_ in written.values()))
     ends, nodes = np.append(forest.roots[1:], len(forest.feature)), len(forest.feature)
-    slopes = Slopes(np.zeros(nodes), np.full((nodes, most), -1), np.zeros((nodes, most)))
+    slopes = LeafSlopes(np.zeros(nodes), np.full((nodes, most), -1), np.zeros((nodes, most)))
     for place, (counts, start, columns, weights) in written.items():
         leaves = np.arange(ends[place] - len(start), ends[place])
         leaf = np.repeat(leaves, counts.astype(np.int64))
