@@ -50,14 +50,23 @@ def test_forests_are_exact_in_closed_form_at_every_time(name, curve):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("low_memory", [False, True])
-@pytest.mark.parametrize("name", ["ensemble.RandomSurvivalForest", "ensemble.ExtraSurvivalTrees", "tree.SurvivalTree"])
-def test_the_risk_of_survival_trees_is_exact_in_closed_form(name, low_memory):
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("ensemble.RandomSurvivalForest", {"n_estimators": 8}),
+        ("ensemble.RandomSurvivalForest", {"n_estimators": 8, "low_memory": True}),
+        ("ensemble.ExtraSurvivalTrees", {"n_estimators": 8}),
+        ("ensemble.GradientBoostingSurvivalAnalysis", {"n_estimators": 8}),
+        ("ensemble.GradientBoostingSurvivalAnalysis", {"n_estimators": 8, "dropout_rate": 0.3}),
+        ("tree.SurvivalTree", {"low_memory": True}),
+        ("tree.ExtraSurvivalTree", {}),
+    ],
+)
+def test_the_risk_of_survival_trees_is_exact_in_closed_form(name, settings):
     home, name = name.split(".")
     library = pytest.importorskip(f"sksurv.{home}", reason="scikit-survival is not installed")
     x, y = data()
-    settings = {"n_estimators": 8} if home == "ensemble" else {}
-    model = getattr(library, name)(min_samples_leaf=5, random_state=0, low_memory=low_memory, **settings).fit(x, y)
+    model = getattr(library, name)(min_samples_leaf=5, random_state=0, **settings).fit(x, y)
     found = explain(x[:2], model, background=x[50:70])
     assert found.method.closed_form
     for r in range(2):

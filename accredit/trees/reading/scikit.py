@@ -112,7 +112,12 @@ def read_survival_curves(curves: SurvivalCurves) -> Ensemble:
 
 
 def read_survival(model: sklearn.base.BaseEstimator) -> Ensemble:
-    """Survival trees of scikit-survival by the risk they predict: the sum of the cumulative hazard over the times of events."""
+    """Models of scikit-survival by the risk they predict: the sum of the cumulative hazard over the times of events, or, of
+    boosted trees, the logarithm of the hazard ratio."""
+    if type(model).__name__ == "GradientBoostingSurvivalAnalysis" and hasattr(model, "estimators_"):
+        if model.loss != "coxph":
+            raise NotTrees(f"{type(model).__name__} with loss={model.loss!r} predicts the exponential of a sum of trees")
+        return _boost(model)
 
     def values(member: Any) -> FloatArray:
         kept = member.tree_.value
@@ -174,9 +179,10 @@ def _boost(model: sklearn.base.BaseEstimator) -> Ensemble:
     if init is not None and not (isinstance(init, str) or type(init).__name__.startswith("Dummy")):
         raise NotTrees(f"{source} starts from {type(init).__name__}, which is not a constant; leave init out")
     outputs = stages.shape[1]
+    rates = model.learning_rate * np.asarray(getattr(model, "_scale", np.ones(len(stages))))  # dropout scales stages
     trees = [
-        _arrays(member.tree_, member.tree_.value[:, 0, 0] * model.learning_rate, output)
-        for stage in stages
+        _arrays(member.tree_, member.tree_.value[:, 0, 0] * rate, output)
+        for stage, rate in zip(stages, rates, strict=True)
         for output, member in enumerate(stage)
     ]
     forest = Forest.of(trees, model.n_features_in_, np.zeros(outputs), single=True, source=source)
