@@ -5,8 +5,8 @@
 Prompts have five passages of one sentence, of six kinds in turn, from three books that no method was tuned on. A hit is a
 passage of the planted truth with the largest credit of all; by chance one in five, or two where two passages say it or are
 needed. LDS is the rank correlation of summed credit with the answer's log-probability over all 32 ablations; what asks
-payoffs, asks those. Methods that cost many passes are asked about fewer prompts (`FIRST`). The table is printed; a stopped run
-goes on where it was. With few prompts read, the shorter record of `tools.answer_methods` is what pages state.
+payoffs, asks those. Methods that cost many passes are asked about fewer prompts (`FIRST`). The table is written into
+docs/choosing.md between its two marks; a stopped run goes on where it was.
 """
 
 from __future__ import annotations
@@ -37,6 +37,8 @@ from tools.unseen_facts import Book, planted
 
 ROOT = Path(__file__).parents[1]
 LINES = ROOT / "benchmarks" / "results" / "answer_truth.jsonl"
+PAGE = ROOT / "docs" / "choosing.md"
+BEGIN, END = "<!-- answer methods: begin -->", "<!-- answer methods: end -->"
 KINDS = ("single", "joint", "redundant", "contested", "paraphrased", "distractors")
 BOOKS: tuple[Book, ...] = ("parish", "survey", "harbour")
 PASSAGES = 5
@@ -241,7 +243,10 @@ def main() -> None:
     options = parser.parse_args()
     if not options.only_table:
         measure(options.prompts, options.lines, need_model(), options.minutes)
-    print(table(read(options.lines)))
+    page = PAGE.read_text(encoding="utf-8")
+    before, _, rest = page.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    PAGE.write_text(f"{before}{BEGIN}\n{table(read(options.lines))}\n{END}{after}", encoding="utf-8")
 
 
 if __name__ == "__main__":

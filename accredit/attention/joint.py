@@ -71,7 +71,7 @@ def joint_flow(
         network = network.with_super_edges(super_edges)
     place = check_layer(layer, network.layers)
     if rule == "shapley":
-        return _shapley_credit(network, place, groups, players, orders or ORDERS, seed)
+        return _shapley_credit(network, place, groups, players, ORDERS if orders is None else orders, seed)
     names, belongs = members(network.tokens, groups, players)
     return _flow_credit(unique_flow(network, rule, epsilon=EPSILON if epsilon is None else epsilon), place, names, belongs)
 
@@ -143,7 +143,9 @@ def layerwise_flow(
     named = tuple(players) if players is not None else None
     places = range(network.layers + 1)
     if rule == "shapley":
-        return tuple(_shapley_credit(network, place, groups, named, orders or ORDERS, seed) for place in places)
+        return tuple(
+            _shapley_credit(network, place, groups, named, ORDERS if orders is None else orders, seed) for place in places
+        )
     names, belongs = members(network.tokens, groups, named)
     flow = unique_flow(network, rule, epsilon=EPSILON if epsilon is None else epsilon)
     return tuple(_flow_credit(flow, place, names, belongs) for place in places)

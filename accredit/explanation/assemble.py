@@ -17,7 +17,7 @@ from accredit.explanation.result import Explanation, FlowPicture, on_little
 from accredit.explanation.subject import Subject, picture_of, tokens_of
 from accredit.methods import ChosenMethod
 
-AT_CHANCE = frozenset({"attention", "rollout", "input-x-gradient"})  # by the record of tools/answer_methods.py, as a test says
+AT_CHANCE = frozenset({"attention", "rollout", "input-x-gradient"})  # by the record of tools/answer_truth.py, as a test says
 NOTHING_KNOWN = Note(NoteKind.NOTHING_KNOWN, "Every word here is unknown to the model; it sees only their positions.")
 
 

@@ -42,11 +42,12 @@ def column_features(
     blocks: dict[str, Block] = {}
     notes: list[str] = []
     names: list[str] = []
-    for column in (c for c in train.columns if c not in left_out):
+    seen = [column for column in train.columns if column not in left_out]
+    for column in seen:
         parts = (train[column], held[column])
         if parts[0].isna().all():
             notes.append(f"column {column!r} is empty in all training rows and is left out")
-        elif _names_rows(*parts):
+        elif len(seen) > 1 and _names_rows(*parts):
             notes.append(
                 f"column {column!r} numbers the rows, as an id does, and is left out; identity={str(column)!r} names rows by it"
             )

@@ -20,6 +20,7 @@ CODE: dict[str, tuple[str, ...]] = {
     "estimation": ("accredit/values",),
     "explain": ("accredit/games/text.py", "accredit/models/text.py", "accredit/values/surrogate"),
     "flow": ("accredit/flow",),
+    "fresh_tests": ("accredit/training_data", "accredit/valuation"),
     "known_truth": ("accredit/arena/known_truth.py", "accredit/games/components.py", "accredit/labels", "accredit/values"),
     "labels": ("accredit/labels",),
     "leaks": ("accredit/audit",),

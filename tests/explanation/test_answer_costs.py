@@ -12,7 +12,7 @@ from accredit.explanation import forecast, gradients
 from accredit.explanation.assemble import AT_CHANCE
 from tests.models.answering_models import answering
 from tests.wording import refused
-from tools import answer_methods
+from tools import answer_truth
 
 FACTS_OF_TWO = ["Anna lives in Rome .", "Boris owns a dog ."]
 FACTS = [f"Person {i} lives in town {i}." for i in range(8)]
@@ -132,7 +132,7 @@ def test_methods_at_chance_say_so_on_answers_and_only_there():
 
 def test_those_methods_were_measured_to_be_at_chance():
     """By the kept lines: none of them finds the passage in half of the prompts, every other method in most."""
-    lines = answer_methods.read(answer_methods.LINES)
-    for method in answer_methods.METHODS:
-        hits = sum(answer_methods.is_hit(line, method) for line in lines)
+    lines = answer_truth.merged(answer_truth.read(answer_truth.LINES))
+    for method in (*answer_truth.READS, "leave-one-out"):
+        hits = sum(answer_truth.is_hit(line, method) for line in lines)
         assert (2 * hits < len(lines)) == (method in AT_CHANCE)

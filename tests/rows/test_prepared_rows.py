@@ -92,7 +92,7 @@ def agree(one: TableExplanation, other: TableExplanation) -> None:
     for name in (
         "players",
         "outputs",
-        "values",
+        "cells",
         "rows",
         "method",
         "target",

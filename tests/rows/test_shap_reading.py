@@ -144,7 +144,7 @@ def test_what_comes_in_makes_no_claims():
     e = from_shap(theirs())
     assert e.claims == () and e.methods == ("shap",) and e.precision.known is Known.UNKNOWN and e.precision.because
     assert e.credit[:, :, 0].tolist() == THEIRS["values"].tolist() and e.base.tolist() == [3.0]
-    assert e.values == ((41, 30), (7, 9)) and e.players == ("age", "pay")
+    assert e.cells == ((41, 30), (7, 9)) and e.players == ("age", "pay")
     assert e[0].claims == () and not e[0].exact and e.provenance["read from"]
     assert any("stands in" in note.text for note in e.notes)  # no model was asked for its predictions
 
@@ -199,7 +199,7 @@ def test_one_row_of_pairs():
 
 def test_one_column_of_many_rows():
     e = from_shap(theirs(values=np.array([2.0, 1.0]), data=np.array([41, 30]), feature_names="age"))
-    assert e.players == ("age",) and e.credit[:, 0, 0].tolist() == [2.0, 1.0] and e.values == ((41, 30),)
+    assert e.players == ("age",) and e.credit[:, 0, 0].tolist() == [2.0, 1.0] and e.cells == ((41, 30),)
 
 
 def test_a_text_of_shap_has_its_tokens_as_players():

@@ -13,7 +13,7 @@ from accredit.explanation.assemble import AT_CHANCE
 from benchmarks.peers import pipe
 from benchmarks.record import record
 from tests.wording import says
-from tools import answer_methods, benchmarks_page, citations, release_check, reliability_page, truth, wheel_page
+from tools import answer_truth, benchmarks_page, citations, release_check, reliability_page, truth, wheel_page
 
 
 def test_the_benchmarks_page_is_what_the_kept_lines_say():
@@ -46,21 +46,21 @@ def test_the_report_of_citations_is_what_the_kept_lines_say():
 
 
 def test_the_table_of_methods_for_answers_is_what_the_kept_lines_say():
-    page = answer_methods.PAGE.read_text(encoding="utf-8")
-    written = page.partition(answer_methods.BEGIN)[2].partition(answer_methods.END)[0].strip()
-    assert written == answer_methods.table(answer_methods.read(answer_methods.LINES))
+    page = answer_truth.PAGE.read_text(encoding="utf-8")
+    written = page.partition(answer_truth.BEGIN)[2].partition(answer_truth.END)[0].strip()
+    assert written == answer_truth.table(answer_truth.read(answer_truth.LINES))
 
 
 def test_methods_that_are_said_to_be_at_chance_are_those_of_the_record():
     """Asked about an answer, they warn; no other of the record does as badly: more hits than chance with p < 0.001."""
-    lines = answer_methods.read(answer_methods.LINES)
-    chance = np.mean([len(line["gold"]) / 6 for line in lines])
+    lines = answer_truth.merged(answer_truth.read(answer_truth.LINES))
+    chance = answer_truth.chance(lines)
     poor = {
         method
-        for method in answer_methods.METHODS
-        if binom.sf(sum(answer_methods.is_hit(line, method) for line in lines) - 1, len(lines), chance) > 0.001
+        for method in answer_truth.READS
+        if binom.sf(sum(answer_truth.is_hit(line, method) for line in lines) - 1, len(lines), chance) > 0.001
     }
-    assert poor == AT_CHANCE & set(answer_methods.METHODS)
+    assert poor == AT_CHANCE & set(answer_truth.READS)
 
 
 def test_every_benchmark_has_a_section_every_ratio_a_cell_and_the_rest_is_counted():

@@ -112,6 +112,10 @@ def test_whole_numbers_that_name_the_rows_are_left_out_and_said(name, cells, lef
     assert any(says(note, f"identity='{name}'") for note in notes) is left_out
 
 
+def test_the_only_column_is_learned_from_though_it_counts():
+    assert features_of(size=list(range(ROWS)))[2:] == (("size",), ())
+
+
 def test_texts_and_a_few_words_among_numbers_are_refused():
     with refused("too-many"):
         features_of(body=[f"a text about number {i}" for i in range(ROWS)], size=WEEKDAY)

@@ -153,7 +153,7 @@ def _index(members):
 
 def test_banzhaf_owen_refuses_more_payoffs_than_the_budget():
     game = FunctionGame([str(i) for i in range(12)], lambda c: c.sum(axis=1))
-    with refused("too-many", kind=TooManyPlayers):
+    with refused("too-many", "budget", kind=TooManyPlayers):
         banzhaf_owen(game, list(game.players), budget=100)
 
 
