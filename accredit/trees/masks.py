@@ -4,8 +4,8 @@ A leaf pays for a row x and a background row b when no player of its path is fai
 the players that b fails, B those that x fails. Failed players are bits of machine words, no wider than the leaf's path needs,
 so that comparing a row with all background rows is one operation per leaf and background row; few of them leave a cube.
 
-What a cube earns depends on |A| and |B| alone. It is added to the players of A bit by bit; what B loses, which is the same for
-all background rows, is summed over them first.
+What a cube earns depends on |A| and |B| alone. It is added to the players of A, by the byte where many bits are set and bit by
+bit where few are; what B loses, which is the same for all background rows, is summed over them first.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from accredit.values.semivalue_rules import Semivalue
 
 CELLS_AT_ONCE = 1 << 19  # leaves × background rows × rows compared at once, to stay in the cache
 ROWS_PER_MASK = 128  # rows whose masks are made at once
+BITS_PER_BYTE = 0.6  # of A that are set, from which on whole bytes are summed
 WORD = 64
 
 Words = npt.NDArray[np.unsignedinteger]
@@ -203,25 +204,49 @@ class LeafCubes:
         """Add what A earns and B loses; value (leaves, values), earned (players × outputs, rows)."""
         if not len(self.cell):
             return
-        from scipy.sparse import csr_array
-
         sizes = self.present * np.intp(len(shares[0])) + self.absent
         gain, loss = (by.ravel().take(sizes) * self.weight for by in shares)
         first = np.append(0, np.flatnonzero(self.cell[1:] != self.cell[:-1]) + 1)
+        lost = np.add.reduceat(loss, first)
+        width = sum(words.itemsize for words in self.theirs)
+        many = self.present.sum() >= BITS_PER_BYTE * width * len(self.pair)
+        for leaf, goal, amount in (self._by_bytes if many else self._by_bits)(first, gain, lost, output, outputs, earned):
+            for v in range(value.shape[1]):
+                mine = amount * value[leaf, v]
+                earned += np.bincount((goal + v).ravel(), mine.ravel(), earned.size).reshape(earned.shape[::-1]).T
+
+    def _by_bytes(
+        self,
+        first: IntArray,  # (cells,) their first cubes
+        gain: FloatArray,  # (cubes,) what one of A earns
+        lost: FloatArray,  # (cells,) what one of B loses
+        output: IntArray,
+        outputs: int,
+        earned: FloatArray,
+    ) -> Iterator[tuple[IntArray, IntArray, FloatArray]]:
+        """Leaves, places in the columns of earned, and amounts, eight players at a time."""
+        from scipy.sparse import csr_array
+
         cells, start = self.cell[first], np.append(first, len(self.cell)).astype(np.int32)
         row, leaf = np.divmod(cells, len(self.path))
-        lost = np.add.reduceat(loss, first)[:, None]
         theirs, own = (_bytes(words, at) for words, at in ((self.theirs, self.pair), (self.own, cells)))
         each = [  # of cells: what the players of eight bits get
-            csr_array((gain, mask, start), shape=(len(cells), len(BITS))) @ BITS - lost * BITS[fails]
+            csr_array((gain, mask, start), shape=(len(cells), len(BITS))) @ BITS - lost[:, None] * BITS[fails]
             for mask, fails in zip(theirs, own, strict=True)
         ]
         amount = np.concatenate(each, axis=1)[:, : self.path.shape[1]]
-        rows, targets = earned.shape[1], earned.shape[0]
-        goal = (self.path * outputs + output[:, None])[leaf] + (row * targets)[:, None]
-        for v in range(value.shape[1]):
-            mine = amount * value[leaf, v][:, None]
-            earned += np.bincount((goal + v).ravel(), mine.ravel(), rows * targets).reshape(rows, targets).T
+        yield leaf[:, None], (self.path * outputs + output[:, None])[leaf] + (row * len(earned))[:, None], amount
+
+    def _by_bits(
+        self, first: IntArray, gain: FloatArray, lost: FloatArray, output: IntArray, outputs: int, earned: FloatArray
+    ) -> Iterator[tuple[IntArray, IntArray, FloatArray]]:
+        """The same, one player at a time."""
+        sides = ((self.theirs, self.pair, self.cell, gain), (self.own, self.cell[first], self.cell[first], -lost))
+        for masks, place, cell, amount in sides:
+            which, slot = _set_bits(masks, place)
+            row, leaf = np.divmod(cell, len(self.path))
+            start, leaf = (row * len(earned) + output[leaf])[which], leaf[which]
+            yield leaf, start + self.path[leaf, slot] * outputs, amount[which]
 
     def sides(self) -> tuple[BoolArray, BoolArray]:
         """Who is in A and who in B, by their places on the leaf's path: (cubes, places) each."""
@@ -282,6 +307,22 @@ def _bytes(masks: Masks, place: IntArray) -> Iterator[npt.NDArray[np.int32]]:
     for words in masks:
         found = words.ravel().take(place)
         yield from found.view(np.uint8).reshape(len(place), words.itemsize).T.astype(np.int32)
+
+
+def _set_bits(masks: Masks, place: IntArray) -> tuple[IntArray, IntArray]:
+    """Each bit that is set in the masks at these places: of which of them, and its number."""
+    which, number = [], []
+    for before, words in zip(range(0, WORD * len(masks), WORD), masks, strict=True):
+        found = words.ravel().take(place)
+        holding = np.flatnonzero(found)
+        left = found[holding]
+        while len(left):
+            rest = left & (left - 1)
+            which.append(holding)
+            number.append(np.bitwise_count((left ^ rest) - 1) + np.intp(before))
+            more = np.flatnonzero(rest)
+            holding, left = holding[more], rest[more]
+    return np.concatenate(which or [place[:0]]), np.concatenate(number or [place[:0]])
 
 
 def _shares(moments: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -17,11 +17,13 @@ from accredit.checks.arguments import check_arguments
 from accredit.checks.numbers import as_array, real_numbers
 from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.errors import InvalidInput
+from accredit.trees.tables import spans
 
 if TYPE_CHECKING:
     from accredit.models.row_types import Table, TableFunction
 
 EXCHANGED_ROWS = 128  # rows on which columns are exchanged, beside those where an encoded column is smallest or largest
+EXCHANGED_CELLS = 1 << 20  # that are encoded at once: calling an encoder costs more than a few rows
 MIXTURES_TRIED = 256  # mixtures that are tried
 
 
@@ -62,11 +64,13 @@ def owners(encode: Callable[[Table], FloatArray], rows: Table) -> IntArray:
     some, before = _take(rows, picked), encoded[picked]
     columns = some.shape[1]
     changed = np.zeros((encoded.shape[1], columns), dtype=bool)
-    for column in range(columns):
-        kept = np.ones((len(picked), columns), dtype=bool)
-        kept[:, column] = False
-        after = encode(mixtures(some, np.arange(len(picked)), np.roll(np.arange(len(picked)), 1), kept))
-        changed[:, column] = ~_same(after, before).all(axis=0)
+    for part in spans(columns, EXCHANGED_CELLS // (len(picked) * columns)):
+        exchanged = np.arange(part.start, part.stop)  # tables beside one another, each with one column exchanged
+        one = np.tile(np.arange(len(picked)), len(exchanged))
+        kept = np.repeat(exchanged, len(picked))[:, None] != np.arange(columns)
+        after = encode(mixtures(some, one, np.tile(np.roll(np.arange(len(picked)), 1), len(exchanged)), kept))
+        same = _same(after.reshape(len(exchanged), *before.shape), before)
+        changed[:, part] = ~same.all(axis=1).T
     several = changed.sum(axis=1) > 1
     if several.any():
         which = int(np.argmax(several))

@@ -50,6 +50,32 @@ def test_forests_are_exact_in_closed_form_at_every_time(name, curve):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("ensemble.RandomSurvivalForest", {"n_estimators": 8}),
+        ("ensemble.RandomSurvivalForest", {"n_estimators": 8, "low_memory": True}),
+        ("ensemble.ExtraSurvivalTrees", {"n_estimators": 8}),
+        ("ensemble.GradientBoostingSurvivalAnalysis", {"n_estimators": 8}),
+        ("ensemble.GradientBoostingSurvivalAnalysis", {"n_estimators": 8, "dropout_rate": 0.3}),
+        ("tree.SurvivalTree", {"low_memory": True}),
+        ("tree.ExtraSurvivalTree", {}),
+    ],
+)
+def test_the_risk_of_survival_trees_is_exact_in_closed_form(name, settings):
+    home, name = name.split(".")
+    library = pytest.importorskip(f"sksurv.{home}", reason="scikit-survival is not installed")
+    x, y = data()
+    model = getattr(library, name)(min_samples_leaf=5, random_state=0, **settings).fit(x, y)
+    found = explain(x[:2], model, background=x[50:70])
+    assert found.method.closed_form
+    for r in range(2):
+        mixed = [np.where(np.array(plays[::-1]), x[r], x[50:70]) for plays in product([False, True], repeat=4)]
+        expected = shapley_from_table(np.array([model.predict(rows).mean() for rows in mixed]))
+        assert_allclose(found.credit[r][:, 0], expected, atol=1e-9)
+
+
+@pytest.mark.slow
 def test_other_survival_models_are_asked_as_they_are():
     linear = pytest.importorskip("sksurv.linear_model", reason="scikit-survival is not installed")
     x, y = data()

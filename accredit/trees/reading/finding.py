@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 def ensemble_of(model: object) -> Ensemble:
     """The trees of a fitted model, checked against its own raw output on rows made from its thresholds.
 
-    Reads scikit-learn trees, forests and boosting, and estimators and native boosters of xgboost, lightgbm and catboost.
+    Reads scikit-learn trees, forests and boosting, scikit-survival's trees and forests, and estimators and native boosters of
+    xgboost, lightgbm and catboost.
     Raises `NotTrees` for anything else.
 
     >>> from sklearn.tree import DecisionTreeRegressor
@@ -38,13 +39,17 @@ def ensemble_of(model: object) -> Ensemble:
     library = type(model).__module__.split(".")[0]
     name = type(model).__name__
     if isinstance(model, SurvivalCurves):
-        from accredit.trees.reading.scikit import read_survival_forest
+        from accredit.trees.reading.scikit import read_survival_curves
 
-        return read_survival_forest(model).check()
+        return read_survival_curves(model).check()
     if library == "sklearn":
         from accredit.trees.reading.scikit import read_scikit
 
         return read_scikit(model).check()
+    if library == "sksurv":
+        from accredit.trees.reading.scikit import read_survival
+
+        return read_survival(model).check()
     if library == "xgboost":
         return _xgboost(model, name)
     if library == "lightgbm":

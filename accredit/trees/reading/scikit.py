@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 SINGLE = ("DecisionTree", "ExtraTree")
 AVERAGED = ("RandomForest", "ExtraTrees")
-SURVIVAL = ("RandomSurvivalForest", "ExtraSurvivalTrees")
+SURVIVAL = ("RandomSurvivalForest", "ExtraSurvivalTrees", "SurvivalTree", "ExtraSurvivalTree")
 
 
 WHY = {  # usual models that add up nothing which has a closed form
@@ -94,20 +94,48 @@ def _average(model: sklearn.base.BaseEstimator, members: list[sklearn.tree.BaseD
     return _of(model, forest, labels if classes is not None or width > 1 else ("value",), payoff, getattr(model, own))
 
 
-def read_survival_forest(curves: SurvivalCurves) -> Ensemble:
-    """A survival forest of scikit-survival: every leaf holds a curve, and the forest is their mean. Its trees are those of
+def read_survival_curves(curves: SurvivalCurves) -> Ensemble:
+    """Survival trees of scikit-survival: every leaf holds a curve, and a forest is their mean. Their trees are those of
     scikit-learn, with the cumulative hazard and the survival at every time of the training rows as values."""
-    model, name = curves.model, type(curves.model).__name__
-    if name not in SURVIVAL or curves.known is None:
-        raise NotTrees(f"{name} is not a survival forest; {' and '.join(SURVIVAL)} are read as trees")
+    if curves.known is None:
+        raise NotTrees(f"{type(curves.model).__name__} does not name the times of its training rows")
     place = np.searchsorted(curves.known, curves.times, side="right") - 1  # a curve is constant up to the next time
     which = 1 if curves.curve == "survival" else 0
-    members = list(model.estimators_)
-    if members[0].tree_.value.shape[1:] != (len(curves.known), 2):
-        raise NotTrees(f"{name} keeps no curves in its leaves; fit it without low_memory")
-    trees = [_arrays(member.tree_, member.tree_.value[:, place, which] / len(members)) for member in members]
-    forest = Forest.of(trees, model.n_features_in_, np.zeros(len(place)), single=True, source=name)
-    return _of(model, forest, curves.labels, "value", curves.predict)
+
+    def values(member: Any) -> FloatArray:
+        if member.low_memory:
+            raise NotTrees(f"{type(curves.model).__name__} keeps no curves in its leaves; fit it without low_memory")
+        return np.asarray(member.tree_.value[:, place, which])
+
+    forest = _survivors(curves.model, values)
+    return _of(curves.model, forest, curves.labels, "value", curves.predict)
+
+
+def read_survival(model: sklearn.base.BaseEstimator) -> Ensemble:
+    """Models of scikit-survival by the risk they predict: the sum of the cumulative hazard over the times of events, or, of
+    boosted trees, the logarithm of the hazard ratio."""
+    if type(model).__name__ == "GradientBoostingSurvivalAnalysis" and hasattr(model, "estimators_"):
+        if model.loss != "coxph":
+            raise NotTrees(f"{type(model).__name__} with loss={model.loss!r} predicts the exponential of a sum of trees")
+        return _boost(model)
+
+    def values(member: Any) -> FloatArray:
+        kept = member.tree_.value
+        return np.asarray(kept[:, :, 0] if member.low_memory else kept[:, member.is_event_time_, 0].sum(axis=1, keepdims=True))
+
+    return _of(model, _survivors(model, values), ("value",), "value", model.predict)
+
+
+def _survivors(model: Any, values: Callable[[Any], FloatArray]) -> Forest:
+    """The mean of survival trees, with values (nodes, outputs) that each of them gives."""
+    name = type(model).__name__
+    if name not in SURVIVAL:
+        raise NotTrees(f"{name} is not made of survival trees that can be read; {', '.join(SURVIVAL)} are")
+    members = list(getattr(model, "estimators_", (model,)))
+    if not hasattr(members[0], "tree_"):
+        raise NotTrees(f"{name} is not fitted; call fit first", code="not-fitted")
+    trees = [_arrays(member.tree_, values(member) / len(members)) for member in members]
+    return Forest.of(trees, model.n_features_in_, np.zeros(np.shape(trees[0].value)[1]), single=True, source=name)
 
 
 def _of(
@@ -151,9 +179,10 @@ def _boost(model: sklearn.base.BaseEstimator) -> Ensemble:
     if init is not None and not (isinstance(init, str) or type(init).__name__.startswith("Dummy")):
         raise NotTrees(f"{source} starts from {type(init).__name__}, which is not a constant; leave init out")
     outputs = stages.shape[1]
+    rates = model.learning_rate * np.asarray(getattr(model, "_scale", np.ones(len(stages))))  # dropout scales stages
     trees = [
-        _arrays(member.tree_, member.tree_.value[:, 0, 0] * model.learning_rate, output)
-        for stage in stages
+        _arrays(member.tree_, member.tree_.value[:, 0, 0] * rate, output)
+        for stage, rate in zip(stages, rates, strict=True)
         for output, member in enumerate(stage)
     ]
     forest = Forest.of(trees, model.n_features_in_, np.zeros(outputs), single=True, source=source)
