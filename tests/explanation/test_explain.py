@@ -143,10 +143,8 @@ def test_pictures_have_patches_for_players():
     model = image_model()
     image = np.random.default_rng(0).integers(0, 256, (12, 12))
     explanation = explain(image, model, methods=EVERY, budget=64)
-    assert set(explanation.refused) == {
-        "discretised-integrated-gradients",
-        "hierarchy",
-    }  # a picture has no words, nor parts of text
+    of_texts = {"discretised-integrated-gradients", "hierarchy"}  # by words, and by passages and their sentences
+    assert set(explanation.refused) == of_texts
     assert explanation.players == tuple(f"r{r}c{c}" for r in range(3) for c in range(3))
     assert explanation.picture.size == (12, 12) and set(explanation.picture.owner.ravel()) == set(range(9))
     coarse = explain(image, model, methods=["shapley", "attention"], players=(2, 2))

@@ -30,10 +30,8 @@ async def served(door: type[Connection]) -> AsyncIterator[int]:
     with listening(0) as bound:
         port = bound.getsockname()[1]
         app = guard(application(Worker()), KEY, port)
-        config = uvicorn.Config(
-            app, http=door, log_level="error", lifespan="off", ws="none", timeout_keep_alive=60
-        )  # of a busy machine
-        server = uvicorn.Server(config)
+        kept = {"timeout_keep_alive": 60}  # seconds: on a busy machine five may pass between two requests of a test
+        server = uvicorn.Server(uvicorn.Config(app, http=door, log_level="error", lifespan="off", ws="none", **kept))
         serving = asyncio.ensure_future(server.serve(sockets=[bound]))
         while not server.started:
             await asyncio.sleep(0.01)
