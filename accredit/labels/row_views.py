@@ -11,6 +11,7 @@ from accredit.checks import needs, real_numbers
 from accredit.core import FloatArray, IntArray
 from accredit.core.statistics import units
 from accredit.errors import InvalidInput
+from accredit.valuation.split import LARGEST_NUMBER
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -75,6 +76,12 @@ def scale(view: View, name: str) -> View:
             f"features {name!r} has shape {x.shape}; finite numbers in rows and columns are needed",
             argument="features",
             code="shape",
+        )
+    if x.size and (largest := float(np.abs(x).max())) > LARGEST_NUMBER:
+        raise InvalidInput(
+            f"features {name!r} hold {largest:g}, and squares of numbers above {LARGEST_NUMBER:g} overflow; scale them first",
+            argument="features",
+            code="range",
         )
     return (x - x.mean(axis=0)) / units(x)
 
