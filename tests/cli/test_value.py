@@ -265,7 +265,9 @@ def test_bad_input_is_one_line_that_says_what_to_do(run, tmp_path, arguments, wh
     code, out, err = run(*arguments)
     assert code == 2
     assert why in err
-    assert len(err.strip().splitlines()) == 1
+    assert (
+        len([line for line in err.strip().splitlines() if not line.startswith("training: ")]) == 1
+    )  # slow runs show signs of life
     assert out == ""
 
 
