@@ -1,6 +1,6 @@
 """Calibrate citations on planted facts, test them on untuned ones, and write the calibration and its report.
 
-    python -m tools.citations [--minutes 14] [--only-report] [--only-tests]
+    python -m tools.citations [--minutes 14] [--only-report] [--only-tests] [--twisted almanac]
 
 A real language model (`tools.language_model`) reads planted prompts to calibrate on: of nine kinds from four books, of eleven
 kinds by another generator (`tools.fresh_facts`), and of three books by a third (`tools.unseen_facts`); and those of "railway",
@@ -28,14 +28,16 @@ from accredit.answers.planted import ORIGIN_OF_KIND, Book, Planted, planted_prom
 from accredit.answers.verdicts import CALIBRATED, ERROR, Calibration, Origin, Passages, Scored, Surprise
 from accredit.explanation.citations import CANDIDATES, bars_by_words
 from accredit.models.encoded import sentence_spans
-from tools import fresh_facts, unseen_facts
+from tools import fresh_facts, twisted_facts, unseen_facts
 from tools.fresh_facts import fresh_prompts
 from tools.language_model import NAME, need_model
+from tools.twisted_facts import twisted_prompts
 from tools.unseen_facts import ORIGINS, origin_of_generated, unseen_prompts
 
 ROOT = Path(__file__).parents[1]
 LINES = ROOT / "benchmarks" / "results" / "citations.jsonl"
 TESTS = ROOT / "benchmarks" / "results" / "citations_tests.jsonl"
+TWISTED = ROOT / "benchmarks" / "results" / "citations_twisted.jsonl"
 BEFORE = ROOT / "benchmarks" / "results" / "citations_before.json"  # on LAST, by the rule and the calibration before these
 REPORT = ROOT / "docs" / "reports" / "citations.md"
 LAST: unseen_facts.Book = "railway"  # to be tested on; whoever changes the rule calibrates on it, and writes another
@@ -74,6 +76,12 @@ def planted(prompts: int) -> Iterator[tuple[str, int, Planted]]:
 def unseen(book: unseen_facts.Book) -> Iterator[tuple[str, int, Planted]]:
     """Every planted prompt of a book to be tested on."""
     for number, made in enumerate(unseen_prompts(book, UNSEEN[book])):
+        yield book, number, made
+
+
+def twisted(book: twisted_facts.Book) -> Iterator[tuple[str, int, Planted]]:
+    """Every single case of a book whose passages turn on a small word."""
+    for number, made in enumerate(twisted_prompts(book)):
         yield book, number, made
 
 
@@ -165,7 +173,8 @@ def told_apart(lines: list[dict[str, Any]], prompts: Iterator[tuple[str, int, Pl
     value."""
     drawn, found = {(book, number): made for book, number, made in prompts}, []
     for line in lines:
-        made, truth = drawn[line["book"], line["number"]], PLANTED[line["kind"]]
+        made = drawn[line["book"], line["number"]]
+        truth = PLANTED.get(line["kind"]) or (Origin.PASSAGES if made.enough else Origin.NOWHERE)
         if line["kind"] == "generated":
             truth = origin_of_generated(made, line["answer"], line["book"]) or truth
             made = replace(made, answer=line["answer"])
@@ -379,10 +388,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only-report", action="store_true", help="read no prompt; write from the lines that are there")
     parser.add_argument("--only-tests", action="store_true", help="read no further prompt to calibrate on")
+    parser.add_argument("--twisted", choices=tuple(twisted_facts.CASES), help="read only the cases of this book")
     parser.add_argument("--minutes", type=float, default=14, help="after which no further prompt is begun")
     options = parser.parse_args()
     until = time.monotonic() + 60 * options.minutes
-    if not options.only_report:
+    if options.twisted:
+        measure(list(twisted(options.twisted)), TWISTED, need_model(), options.minutes)
+    elif not options.only_report:
         some = [(unseen(LAST), TESTS), (planted(PROMPTS), LINES)]
         for prompts, file in some[: 1 if options.only_tests else None]:
             measure(list(prompts), file, need_model(), (until - time.monotonic()) / 60)
