@@ -25,7 +25,7 @@ from scipy.stats import beta, binom
 
 from accredit.answers.new_words import linking_words, new_words, says_together, share_said, shared_names, telling
 from accredit.answers.planted import ORIGIN_OF_KIND, Book, Planted, planted_prompts
-from accredit.answers.verdicts import CALIBRATED, ERROR, Calibration, Origin, Passages, Scored, Surprise
+from accredit.answers.verdicts import CALIBRATED, ERROR, Calibration, Origin, Passages, Scored, Surprise, unlikely_word
 from accredit.explanation.citations import CANDIDATES, bars_by_words
 from accredit.models.encoded import sentence_spans
 from tools import fresh_facts, twisted_facts, unseen_facts
@@ -144,7 +144,7 @@ def surprise_of(line: dict[str, Any], made: Planted) -> Surprise:
     costs = next(costs for group, costs in line["costs"] if not group)
     words = [sentence[a:b] for a, b in places]
     held = {group: share_said(words, costs, sentence, texts[group], names) for group in alone}
-    seen = Surprise(found[nobody], found[everyone], alone, named, held)
+    seen = Surprise(found[nobody], found[everyone], alone, named, held, unlikely_word(words, costs, found[nobody]))
     bars = {Origin(origin): why for origin, why in line.get("bars", {}).items()}
     return replace(seen, bars={**bars_by_words(sentence, made.query, made.context, seen, before), **bars})
 
