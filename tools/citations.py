@@ -26,7 +26,7 @@ from scipy.stats import beta, binom
 from accredit.answers.new_words import linking_words, new_words, says_together, share_said, shared_names, telling
 from accredit.answers.planted import ORIGIN_OF_KIND, Book, Planted, planted_prompts
 from accredit.answers.verdicts import CALIBRATED, ERROR, Calibration, Origin, Passages, Scored, Surprise, unlikely_word
-from accredit.explanation.citations import CANDIDATES, bars_by_words
+from accredit.explanation.citations import CANDIDATES, bars_by_words, doubt_by_words
 from accredit.models.encoded import sentence_spans
 from tools import fresh_facts, twisted_facts, unseen_facts
 from tools.fresh_facts import fresh_prompts
@@ -88,7 +88,7 @@ def twisted(book: twisted_facts.Book) -> Iterator[tuple[str, int, Planted]]:
 def measure(prompts: list[tuple[str, int, Planted]], lines: Path, folder: Path, minutes: float) -> None:
     """Read every planted prompt that has no line yet, as many as the time allows, and ask without passages about what may be
     known by heart."""
-    from accredit.explanation.citations import knows, read_planted
+    from accredit.explanation.citations import doubt_of, knows, read_planted
     from accredit.explanation.loading import answering_model
 
     done = {(line["book"], line["number"]) for line in read(lines)}
@@ -114,6 +114,8 @@ def measure(prompts: list[tuple[str, int, Planted]], lines: Path, folder: Path, 
                     "cpu": round(time.process_time() - began, 2),
                     "model": [NAME, model.fingerprint],
                 }
+                if lines != LINES and (support := seen.support()):
+                    line["doubt"] = doubt_of(model, made, support[0])
             file.write(json.dumps(line) + "\n")
             file.flush()
 
@@ -217,9 +219,17 @@ def judge(told: Calibration, seen: list[Told], error: float) -> list[Judged]:
     for each in seen:
         read_as = surprise_of(each.line, each.made)
         verdict = told.judge(read_as, error)
+        if verdict is Origin.PASSAGES and doubt(each, read_as):
+            verdict = Origin.UNTOLD
         cited = compare(read_as.support(), each.made) if verdict is Origin.PASSAGES else ""
         found.append(Judged(each.line, each.made, verdict, each.truth, cited))
     return found
+
+
+def doubt(each: Told, read_as: Surprise) -> str:
+    """Why what is cited may not say it: by its words, or, where that was tried, because the model would rather say another."""
+    sentence, (group, *_) = last_sentence(each.made.answer), read_as.support()
+    return doubt_by_words(sentence, each.made.query, each.made.context, group) or each.line.get("doubt", "")
 
 
 def compare(groups: tuple[Passages, ...], made: Planted) -> str:

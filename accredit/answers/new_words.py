@@ -254,7 +254,7 @@ def rivals(sentence: str, asked: str, texts: Sequence[str]) -> list[tuple[tuple[
     own = [*runs, *(place for place in places if not any(a <= place[0] < b for a, b in runs))]
     said = keys_of(f"{sentence} {asked}")
     others = [other for text in texts for other in _names_and_words(text, said)]
-    found = [(place, other) for place in own for other in others if _form(other) == _form(sentence[slice(*place)])]
+    found = [(place, other) for place in own for other in others if form_of(other) == form_of(sentence[slice(*place)])]
     return list(dict.fromkeys(found))
 
 
@@ -267,13 +267,13 @@ def _names_and_words(text: str, said: set[str]) -> Iterator[str]:
     ]
     yield from (text[a:b] for a, b in _name_runs(text, new))
     for start, stop in new:
-        if not _is_hard(text[start:stop]):
+        if not is_hard(text[start:stop]):
             yield text[start:stop]
         elif text[start].isupper() and BEGINS.search(text, 0, start):
             yield text[start:stop].lower()
 
 
-def _form(words: str) -> str:
+def form_of(words: str) -> str:
     """What could stand in each other's place: a number, a name, or another word."""
     return "number" if _has_digit(words) else "name" if words[0].isupper() else "word"
 
@@ -307,7 +307,7 @@ def hard_words(sentence: str, asked: str) -> list[str]:
 def _hard_places(sentence: str, asked: str) -> list[tuple[int, int]]:
     places = new_words(sentence, asked)
     tell = zip(places, telling(sentence, places), strict=True)
-    return [(a, b) for (a, b), tells in tell if tells and _is_hard(sentence[a:b])]
+    return [(a, b) for (a, b), tells in tell if tells and is_hard(sentence[a:b])]
 
 
 def says_otherwise(sentence: str, asked: str, texts: Sequence[str], names: frozenset[str]) -> str:
@@ -327,7 +327,7 @@ def says_otherwise(sentence: str, asked: str, texts: Sequence[str], names: froze
     return ""
 
 
-def _is_hard(word: str) -> bool:
+def is_hard(word: str) -> bool:
     """Whether a word can be said in no other: a name, a number or a denial."""
     return _has_digit(word) or denies(word) or word[0].isupper()
 

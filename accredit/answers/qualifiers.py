@@ -13,7 +13,19 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from accredit.answers.new_words import LITTLE, WORD, denies, key_of, keys_of, new_words, shared_names, split_sentences, telling
+from accredit.answers.new_words import (
+    LITTLE,
+    WORD,
+    denies,
+    form_of,
+    is_hard,
+    key_of,
+    keys_of,
+    new_words,
+    shared_names,
+    split_sentences,
+    telling,
+)
 
 CLAUSES = re.compile(r"[,;:–—()]\s|\s[–—-]\s|\b(?:but|and|while|whereas|although|und|aber|sondern|während|et|mais)\b")
 NUMBER = re.compile(r"\d")
@@ -96,7 +108,17 @@ PARTLY = Turn(
         "une partie"
     )
 )
-TURNS = (DENIED, DOUBTED, REPORTED, BOUNDED, PARTLY)
+LESSENED = Turn(_phrases("of which|of whom|of them|minus|davon|wovon|dont"), in_clause=False, of_numbers=True)
+RELATED = Turn(
+    _phrases(
+        "son of|daughter of|child of|children of|brother of|sister of|wife of|widow of|husband of|mother of|father of|"
+        "nephew of|niece of|uncle of|aunt of|cousin of|friend of|pupil of|student of|neighbour of|neighbor of|assistant of|"
+        "secretary of|deputy of|sohn von|tochter von|bruder von|schwester von|frau von|witwe von|mann von|mutter von|"
+        "vater von|neffe von|neffen von|nichte von|onkel von|tante von|freund von|fils de|fille de|frère de|sœur de|"
+        "femme de|mari de|neveu de|nièce de"
+    )
+)
+TURNS = (DENIED, DOUBTED, REPORTED, BOUNDED, LESSENED, PARTLY, RELATED)
 PAST = _phrases("was|were|had|did|used to|war|waren|hatte*|wurde*|était|étaient|avait|fut")
 PRESENT = _phrases("is|are|has|have|be|been|does|do|ist|sind|hat|haben|est|sont|a|ont")
 PAST_FORM = re.compile(r"(?<!is )(?<!are )(?<!has )(?<!have )(?<!be )(?<!been )\b[a-z]{3,}ed\b")
@@ -109,7 +131,8 @@ ALIKE = (  # words that say the same of how much or how often; a sentence may sa
     "more than|over|above|mehr als|plus de|at least|mindestens",
     "less than|fewer than|below|under|weniger als|moins de|at most|up to|höchstens|barely|hardly|kaum",
     "longest|längste*", "largest|biggest|greatest|größte*", "highest|tallest|höchste*", "deepest|tiefste*",
-    "oldest|earliest|älteste*", "youngest|newest|jüngste*|neueste*", "fastest|quickest|schnellste*", "slowest", "smallest|kleinste*", "shortest|kürzeste*",
+    "oldest|earliest|älteste*", "youngest|newest|jüngste*|neueste*", "fastest|quickest|schnellste*",
+    "slowest", "smallest|kleinste*", "shortest|kürzeste*",
     "lowest", "best|beste*", "worst", "cheapest", "strongest", "richest", "heaviest", "latest", "most", "least",
 )  # fmt: skip
 MUCH = tuple(_phrases(words) for words in ALIKE)
@@ -135,6 +158,37 @@ def left_out(sentence: str, asked: str, texts: Sequence[str]) -> str:
     """
     found = [_turned(sentence, asked, *each) for each in _saying(sentence, asked, texts)]
     return found[0] if found and all(found) else ""
+
+
+def crossed(sentence: str, asked: str, texts: Sequence[str]) -> str:
+    """A name or number of sentence and question of which texts say something else, in a clause of its own, while what is new in
+    the sentence is said beside another; as in “this”, not “that”; empty if there is none.
+
+    >>> told = "The inn serves trout on Fridays and duck on Sundays."
+    >>> crossed("On Sundays the inn serves trout.", "What does the inn serve on Sundays?", [told])
+    '“Fridays”, not “Sundays”'
+    >>> crossed("On Sundays the inn serves duck.", "What does the inn serve on Sundays?", [told])
+    ''
+    """
+    found = [_crossed(sentence, asked, whole, clauses) for whole, clauses in _saying(sentence, asked, texts)]
+    return found[0] if found and all(found) else ""
+
+
+def _crossed(sentence: str, asked: str, whole: str, saying: Sequence[str]) -> str:
+    said, own = keys_of(f"{sentence} {asked}"), keys_of(sentence)
+    every = [clause for clause in CLAUSES.split(whole) if clause]
+    for clause in saying:
+        others = [each for each in every if each not in saying]
+        for word in (found.group() for each in others for found in WORD.finditer(each) if is_hard(found.group())):
+            if key_of(word) in own & keys_of(asked) and key_of(word) not in keys_of(clause):
+                beside = [
+                    found.group()
+                    for found in WORD.finditer(clause)
+                    if is_hard(found.group()) and form_of(found.group()) == form_of(word) and key_of(found.group()) not in said
+                ]
+                if beside:
+                    return f"“{beside[0]}”, not “{word}”"
+    return ""
 
 
 def put_in(sentence: str, texts: Sequence[str]) -> str:

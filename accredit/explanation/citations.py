@@ -39,7 +39,7 @@ from accredit.answers.new_words import (
 )
 from accredit.answers.planted import BOOKS, Planted, planted_prompts
 from accredit.answers.prompt import paragraph_spans
-from accredit.answers.qualifiers import left_out, overtaken, put_in
+from accredit.answers.qualifiers import crossed, left_out, overtaken, put_in
 from accredit.answers.said import Answer
 from accredit.answers.verdicts import (
     ERROR,
@@ -475,6 +475,13 @@ class _Passes:
                 return f"it is as likely with “{text[a:b]}” and “{text[c:d]}” exchanged"
         return ""
 
+    def doubt(self, group: Passages, span: Span) -> str:
+        """Why a group of passages may not say a span, although it makes it likely; empty if nothing speaks against it. What is
+        doubted gets no verdict, which can only make wrong verdicts fewer."""
+        if span.names is None:
+            return ""
+        return doubt_by_words(span.text, self.query, self.texts, group) or self.outdone(group, span)
+
     def outdone(self, group: Passages, span: Span) -> str:
         """What a group of passages says better in the place of something new in a span; empty if nothing."""
         text, found = _text(self.subject), rivals(span.text, self.query, [self.texts[i] for i in sorted(group)])[:RIVALS]
@@ -611,20 +618,30 @@ def bars_by_words(sentence: str, query: str, texts: Sequence[str], seen: Surpris
     if seen.unlikely:
         guessed = guessed or {Origin.MEMORY: f"without passages “{seen.unlikely}” is not what the model would say"}
     groups = [[texts[i] for i in sorted(group)] for group in seen.sources]
-    if missing := unsaid(sentence, query, groups, names) or put_in(sentence, [text for group in groups for text in group]):
+    if missing := unsaid(sentence, query, groups, names):
         return guessed | {Origin.PASSAGES: f"no passage that may be cited says “{missing}”"}
     if support := seen.support():
         cited = [texts[i] for i in sorted(support[0])]
-        others = [text for text in texts if text not in cited]
-        if turn := left_out(sentence, query, cited):
-            return guessed | {Origin.PASSAGES: f"what is cited says it with “{turn}”, and the answer without"}
-        if other := overtaken(sentence, query, cited, others):
-            return guessed | {Origin.PASSAGES: f"a later passage says otherwise: “{other:.60}”"}
         if pair := turned_round(sentence, query, cited):
             return guessed | {Origin.PASSAGES: f"what is cited has {pair} the other way round"}
         if other := says_otherwise(sentence, query, cited, names):
             return guessed | {Origin.PASSAGES: f"what is cited says “{other}” of what is asked"}
     return guessed
+
+
+def doubt_by_words(sentence: str, query: str, texts: Sequence[str], group: Passages) -> str:
+    """Why a group of passages that makes a sentence likely may not say it, as far as their words tell; empty if they may: they
+    say it with a word that turns it, or of something else, or not all of it, or a later passage says otherwise."""
+    cited = [texts[i] for i in sorted(group)]
+    if turn := left_out(sentence, query, cited):
+        return f"what is cited says it with “{turn}”, and the answer without"
+    if more := put_in(sentence, cited):
+        return f"what is cited does not say “{more}”"
+    if pair := crossed(sentence, query, cited):
+        return f"what is cited says it of {pair}"
+    if later := overtaken(sentence, query, cited, [text for i, text in enumerate(texts) if i not in group]):
+        return f"a later passage says otherwise: “{later:.60}”"
+    return ""
 
 
 def repeats(sentence: str, query: str, before: str) -> dict[Origin, str]:
@@ -654,10 +671,11 @@ def _judge(passes: _Passes, span: Span, told: Calibration, error: float) -> Cita
     seen = measure(passes, span)
     verdict, p_values = told.judge(seen, error), told.p_values(seen)
     likely = sorted((origin for origin, p in p_values.items() if p > error), key=lambda origin: -p_values[origin])
-    support, outdone = seen.support() if verdict is Origin.PASSAGES else (), ""
-    if support and (outdone := passes.outdone(support[0], span)):
+    support = seen.support() if verdict is Origin.PASSAGES else ()
+    if support and (doubt := passes.doubt(support[0], span)):
         verdict, support = Origin.UNTOLD, ()
-    because = outdone or next((seen.bars[each] for each in likely if each in seen.bars), "")
+    else:
+        doubt = next((seen.bars[each] for each in likely if each in seen.bars), "")
     groups = [passes.everyone, frozenset[int](), *(group for group in seen.alone if group != passes.everyone)]
     if support:
         groups.append(passes.everyone - frozenset().union(*support))
@@ -669,7 +687,7 @@ def _judge(passes: _Passes, span: Span, told: Calibration, error: float) -> Cita
         tuple(tuple(sorted(group)) for group in support),
         {str(origin): p for origin, p in p_values.items()},
         tuple(passes.over(group, span) for group in dict.fromkeys(groups)),
-        because=because if verdict is Origin.UNTOLD else "",
+        because=doubt if verdict is Origin.UNTOLD else "",
     )
 
 
@@ -817,17 +835,28 @@ def _on_calibration(told: Calibration, subject: AnswerSubject) -> list[Note]:
 
 def read_planted(model: object, planted: Planted) -> tuple[Surprise, Mapping[Passages, FloatArray]]:
     """How surprised a model is at the last sentence of a planted answer, and, by passages, what each of its new words costs."""
-    subject = answer_subject(
-        model, None, answer=planted.answer, context=list(planted.context), query=planted.query, target="sentences",
-        budget=LEAST_PASSES,
-    )  # fmt: skip
-    passes, span = _Passes(subject, planted.query), _spans(subject, planted.query, None)[-1]
+    passes, span = _planted(model, planted)
     seen = measure(passes, span)
     costs = {
         group: np.array([-passes.known[group][where].sum() for _, where in span.words])
         for group in (passes.everyone, frozenset[int](), *seen.alone)
     }
     return seen, costs
+
+
+def doubt_of(model: object, planted: Planted, group: Passages) -> str:
+    """Why a group of passages may not say the last sentence of a planted answer, although it makes it likely."""
+    passes, span = _planted(model, planted)
+    return passes.doubt(group, span)
+
+
+def _planted(model: object, planted: Planted) -> tuple[_Passes, Span]:
+    """The last sentence of a planted answer, and passes over it."""
+    subject = answer_subject(
+        model, None, answer=planted.answer, context=list(planted.context), query=planted.query, target="sentences",
+        budget=LEAST_PASSES,
+    )  # fmt: skip
+    return _Passes(subject, planted.query), _spans(subject, planted.query, None)[-1]
 
 
 def knows(model: object, planted: Planted) -> bool:
