@@ -26,7 +26,7 @@ from scipy.stats import beta, binom
 from accredit.answers.new_words import linking_words, new_words, says_together, share_said, shared_names, telling
 from accredit.answers.planted import ORIGIN_OF_KIND, Book, Planted, planted_prompts
 from accredit.answers.verdicts import CALIBRATED, ERROR, Calibration, Origin, Passages, Scored, Surprise, unlikely_word
-from accredit.explanation.citations import CANDIDATES, bars_by_words, doubt_by_words
+from accredit.explanation.citations import CANDIDATES, NO_SOURCE, bars_by_words, doubt_by_words
 from accredit.models.encoded import sentence_spans
 from tools import fresh_facts, twisted_facts, unseen_facts
 from tools.fresh_facts import fresh_prompts
@@ -228,8 +228,10 @@ def judge(told: Calibration, seen: list[Told], error: float) -> list[Judged]:
 
 def doubt(each: Told, read_as: Surprise) -> str:
     """Why what is cited may not say it: by its words, or, where that was tried, because the model would rather say another."""
-    sentence, (group, *_) = last_sentence(each.made.answer), read_as.support()
-    return doubt_by_words(sentence, each.made.query, each.made.context, group) or each.line.get("doubt", "")
+    if not (support := read_as.support()):
+        return NO_SOURCE
+    said = doubt_by_words(last_sentence(each.made.answer), each.made.query, each.made.context, support[0])
+    return said or str(each.line.get("doubt", ""))
 
 
 def compare(groups: tuple[Passages, ...], made: Planted) -> str:

@@ -50,7 +50,7 @@ class Turn:
     def word(self, sentence: str, clause: str) -> str:
         """The first such word; empty if there is none."""
         found = self.words.search(clause if self.in_clause else sentence)
-        return found.group() if found else ""
+        return found.group().strip() if found else ""
 
 
 ENDED = Turn(

@@ -77,6 +77,7 @@ BEGUN = re.compile(r"(?:^\W*\d+|(?:^|\s)(?:[A-Z]|Mr|Mrs|Ms|Dr|Prof|St|No|Nr|appr
 GUESSED = "that something is not so can be guessed, and is no memory"
 BARE = "it says nothing that the question does not say"
 SCATTERED = "what it lists stands in passages that share no name"
+NO_SOURCE = "passages make it likely, and none of them may be cited for it"
 ITEM = re.compile(r"\W*(?:\d+[.)]|[A-Za-z]\))\s+(?=\S)")  # the number of an item of a list, which says nothing
 KIND, FORMAT = "citations", 3  # of the JSON
 
@@ -672,7 +673,7 @@ def _judge(passes: _Passes, span: Span, told: Calibration, error: float) -> Cita
     verdict, p_values = told.judge(seen, error), told.p_values(seen)
     likely = sorted((origin for origin, p in p_values.items() if p > error), key=lambda origin: -p_values[origin])
     support = seen.support() if verdict is Origin.PASSAGES else ()
-    if support and (doubt := passes.doubt(support[0], span)):
+    if verdict is Origin.PASSAGES and (doubt := passes.doubt(support[0], span) if support else NO_SOURCE):
         verdict, support = Origin.UNTOLD, ()
     else:
         doubt = next((seen.bars[each] for each in likely if each in seen.bars), "")
