@@ -120,6 +120,25 @@ def measure(prompts: list[tuple[str, int, Planted]], lines: Path, folder: Path, 
             file.flush()
 
 
+def doubt_what_is_cited(lines: Path, prompts: list[tuple[str, int, Planted]], folder: Path) -> None:
+    """For lines that were read before doubts were looked for: what speaks against their citations."""
+    from accredit.explanation.citations import doubt_of
+    from accredit.explanation.loading import answering_model
+
+    drawn, model, found = (
+        {(book, number): made for book, number, made in prompts},
+        answering_model(str(folder), None),
+        read(lines),
+    )
+    for line in found:
+        made = drawn.get((line["book"], line["number"]))
+        if made is not None and "costs" in line and "doubt" not in line:
+            made = replace(made, answer=line.get("answer", made.answer))
+            if support := surprise_of(line, made).support():
+                line["doubt"] = doubt_of(model, made, support[0])
+    lines.write_text("".join(json.dumps(line) + "\n" for line in found), encoding="utf-8")
+
+
 def generated(model: Any, made: Planted) -> str:
     """The first sentence of what the model answers by itself; empty, if that is nothing."""
     written = model.generate(model.prompt(context=list(made.context), query=made.query), max_new_tokens=GENERATED).text
@@ -400,12 +419,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only-report", action="store_true", help="read no prompt; write from the lines that are there")
     parser.add_argument("--only-tests", action="store_true", help="read no further prompt to calibrate on")
+    parser.add_argument(
+        "--doubts", action="store_true", help="only look for what speaks against citations that were read before"
+    )
     parser.add_argument("--twisted", choices=tuple(twisted_facts.CASES), help="read only the cases of this book")
     parser.add_argument("--minutes", type=float, default=14, help="after which no further prompt is begun")
     options = parser.parse_args()
     until = time.monotonic() + 60 * options.minutes
     if options.twisted:
         measure(list(twisted(options.twisted)), TWISTED, need_model(), options.minutes)
+    elif options.doubts:
+        doubt_what_is_cited(TESTS, list(unseen(LAST)), need_model())
     elif not options.only_report:
         some = [(unseen(LAST), TESTS), (planted(PROMPTS), LINES)]
         for prompts, file in some[: 1 if options.only_tests else None]:

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from accredit.answers.new_words import (
+    BEGINS,
     LITTLE,
     WORD,
     denies,
@@ -184,7 +185,10 @@ def _crossed(sentence: str, asked: str, whole: str, saying: Sequence[str]) -> st
                 beside = [
                     found.group()
                     for found in WORD.finditer(clause)
-                    if is_hard(found.group()) and form_of(found.group()) == form_of(word) and key_of(found.group()) not in said
+                    if is_hard(found.group())
+                    and not (found.group()[0].isupper() and BEGINS.search(clause, 0, found.start()))
+                    and form_of(found.group()) == form_of(word)
+                    and key_of(found.group()) not in said
                 ]
                 if beside:
                     return f"“{beside[0]}”, not “{word}”"
@@ -224,7 +228,7 @@ def overtaken(sentence: str, asked: str, cited: Sequence[str], others: Sequence[
             keys = keys_of(each)
             is_later = LATER.search(_low(each)) or (year and max([0, *map(int, YEAR.findall(each))]) > year)
             if about and about <= keys and is_later and not any(LATER.search(_low(one)) for one in cited):
-                says_it = all(key_of(word) in keys for word in words)
+                says_it = any(key_of(word) in keys for word in words)
                 if not says_it or left_out(sentence, asked, [each]):
                     return each
     return ""
