@@ -232,13 +232,13 @@ class Judged:
         return "right" if right else "untold" if self.verdict is Origin.UNTOLD else "wrong"
 
 
-def judge(told: Calibration, seen: list[Told], error: float) -> list[Judged]:
-    """The verdict on every prompt."""
+def judge(told: Calibration, seen: list[Told], error: float, *, is_doubted: bool = True) -> list[Judged]:
+    """The verdict on every prompt; what is cited is given up where something speaks against it, if that is asked."""
     found = []
     for each in seen:
         read_as = surprise_of(each.line, each.made)
         verdict = told.judge(read_as, error)
-        if verdict is Origin.PASSAGES and doubt(each, read_as):
+        if is_doubted and verdict is Origin.PASSAGES and doubt(each, read_as):
             verdict = Origin.UNTOLD
         cited = compare(read_as.support(), each.made) if verdict is Origin.PASSAGES else ""
         found.append(Judged(each.line, each.made, verdict, each.truth, cited))
@@ -291,7 +291,7 @@ def report(seen: list[Told], told: Calibration) -> str:
         f"| all | {row([each for some in books.values() for each in some])} |",
         "",
     ]
-    return "\n".join([*text, *on_last(tested(LAST), told), ""])
+    return "\n".join([*text, *on_last(tested(LAST), told), "", *on_twisted(told), ""])
 
 
 def row(found: list[Judged]) -> str:
@@ -342,7 +342,8 @@ def on_last(tests: list[Told], told: Calibration) -> list[str]:
         f"{len(tests)} sentences of “{LAST}” (`tools/unseen_facts.py`: topics, names and wordings of its own; refusals, "
         "negated statements, changed digits and units, exchanged names, lists, second sentences, passages that "
         "disagree; a third in German or French; answers that the model wrote itself). It was written, its key checked and "
-        "the rule fixed before anything of it was read; the rule was not changed for it. Left out is what the "
+        "the rule fixed before anything of it was read. What was changed since (doubts about what is cited, entries of lists) "
+        "was chosen on other books. Left out is what the "
         "model does not know by heart, what it wrote without a planted value, and what it copied about somebody else. "
         f"{passes:.1f} forward passes and one backward pass per sentence, {cpu:.1f} CPU-seconds on one thread.\n",
         "Of the sentences of each origin, with 95 % intervals; allowed is the share on the left.\n",
@@ -374,6 +375,40 @@ def on_last(tests: list[Told], told: Calibration) -> list[str]:
         meant = "by its value" if truth is Origin.UNTOLD else truth
         text.append(f"| {kind} | {meant} | {tally['right']} | {tally['wrong']} | {tally['untold']} | {shown} |")
     return [*text, "", candidates(found)]
+
+
+def on_twisted(told: Calibration) -> list[str]:
+    """The part of the report about passages that turn on a small word: with doubts about what is cited, and without."""
+    text = [
+        "## Passages that turn on a small word\n",
+        "Single cases of two books (`tools/twisted_facts.py`): out of date, replaced by a later passage, denied, doubted, only "
+        "reported, beside another number, compared, turned round, half true, “all” for “some”. Both were written, and their "
+        "keys checked, before anything of either was read. Doubts were found with “almanac” in view, and “gazette” was read "
+        "once, after that; but one hand wrote both books and the list of words that turn a statement, so neither stands for "
+        "wordings of others. A sentence that no passage says must not be called supported; of those that one says, some are given up.\n",
+        "| book | not said, “supported”: without doubts | with doubts | said, “supported”: without doubts | with doubts |",
+        "|---|---:|---:|---:|---:|",
+    ]
+    by_kind = dict[str, list[str]]()
+    for book in twisted_facts.CASES:
+        seen = told_apart([line for line in read(TWISTED) if line["book"] == book], twisted(book))
+        if not seen:
+            continue
+        found, plainly = judge(told, seen, ERROR), judge(told, seen, ERROR, is_doubted=False)
+        cells = [
+            interval(sum(each.verdict is Origin.PASSAGES for each in own), len(own))
+            for truth in (Origin.NOWHERE, Origin.PASSAGES)
+            for own in ([each for each in some if each.truth is truth] for some in (plainly, found))
+        ]
+        text.append(f"| {book} | {' | '.join(cells)} |")
+        for kind in twisted_facts.KINDS:
+            some = [each for each in found if each.made.kind == kind]
+            tally = Counter(each.outcome for each in some)
+            by_kind.setdefault(kind, []).append(f"{tally['right']} / {tally['wrong']} / {tally['untold']}")
+    rows = [f"| {kind} | {twisted_facts.KINDS[kind]} | {' | '.join(cells)} |" for kind, cells in by_kind.items()]
+    count = max(map(len, by_kind.values()), default=0)
+    head = ["", f"| kind | | {' | '.join(list(twisted_facts.CASES)[:count])} |", "|---|---|" + "---:|" * count]
+    return [*text, "", "Right / wrong / cannot tell, with doubts:", *head, *rows]
 
 
 def table(tests: list[Told], told: Calibration) -> list[str]:
