@@ -385,7 +385,8 @@ def on_twisted(told: Calibration) -> list[str]:
         "reported, beside another number, compared, turned round, half true, “all” for “some”. Both were written, and their "
         "keys checked, before anything of either was read. Doubts were found with “almanac” in view, and “gazette” was read "
         "once, after that; but one hand wrote both books and the list of words that turn a statement, so neither stands for "
-        "wordings of others. A sentence that no passage says must not be called supported; of those that one says, some are given up.\n",
+        "wordings of others. A sentence that no passage says must not be called supported; of those that one says, some are "
+        "given up.\n",
         "| book | not said, “supported”: without doubts | with doubts | said, “supported”: without doubts | with doubts |",
         "|---|---:|---:|---:|---:|",
     ]
