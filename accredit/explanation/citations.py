@@ -499,12 +499,23 @@ class _Passes:
         from accredit.answers.scoring import ModelPays
 
         pays: Any = self.subject.game.pays
-        answers = [pays.model.answer(said, self.subject.layout.ids) for said in (_text(self.subject)[: span.stop], *others)]
+        written = {k: answer for k, said in enumerate(others) if (answer := self._written(said)) is not None}
+        answers = [pays.model.answer(_text(self.subject)[: span.stop], self.subject.layout.ids), *written.values()]
         here: BoolArray = np.array([[i in group for i in range(self.count)]])
         paid = ModelPays(pays.model, pays.parts, answers, pays.reader).log_probabilities(here)[0]
         ends = np.cumsum([len(answer.ids) for answer in answers])
         own, *likely = (float(part.sum()) for part in np.split(paid, ends[:-1]))
-        return [each >= own for each in likely]
+        least = dict(zip(written, likely, strict=True))
+        return [least.get(k, -np.inf) >= own for k in range(len(others))]
+
+    def _written(self, said: str) -> Answer | None:
+        """Another answer in tokens of the model; None where it has no token for a word."""
+        pays: Any = self.subject.game.pays
+        try:
+            answer: Answer = pays.model.answer(said, self.subject.layout.ids)
+        except InvalidInput:
+            return None
+        return answer
 
     @property
     def everyone(self) -> Passages:
