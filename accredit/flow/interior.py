@@ -86,7 +86,8 @@ class Laplacian:
         if place is None:
             ways = ("diagonal", "tree", *(SHIFTS if nodes <= DENSE_NODES else ()))
         else:
-            self._plain = tuple(sparse.csr_array((part.data, place[part.indices], part.indptr), part.shape) for part in self._plain)
+            prices, drops = self._plain
+            self._plain = _renumber(prices, place), _renumber(drops, place)
             self._gram = _Gram(self._plain[1])
         self._ways = [("plain", ways[0]), *(("clusters", way) for way in ways if way != "diagonal")]
         self._way = 0
@@ -225,6 +226,11 @@ class _Gram:
         """The product for these weights of the rows."""
         data = np.bincount(self._place, weights=self._signs * theta[self._edges], minlength=len(self._indices))
         return sparse.csc_array((data, self._indices, self._indptr), shape=self._shape)
+
+
+def _renumber(matrix: sparse.csr_array, place: IntArray) -> sparse.csr_array:
+    """The matrix with each column at its place."""
+    return sparse.csr_array((matrix.data, place[matrix.indices], matrix.indptr), shape=matrix.shape)
 
 
 def _factor(matrix: sparse.csc_array, shift: float, ordered: bool = False) -> sparse.linalg.SuperLU | None:
