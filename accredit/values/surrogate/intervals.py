@@ -67,9 +67,8 @@ class Regression:
     """G = (ZᵀWZ)⁺ZᵀW: weighted least squares on z(T), the solution of KernelSHAP under efficiency. Cost O(mn²)."""
 
     def __init__(self, design: Design) -> None:
-        z = design.pairs - (design.sizes / design.players)[:, None]
-        weighted = z.T * design.weights  # (n, m)
-        normal = weighted @ z
+        weighted = design.centred.T * design.weights  # (n, m)
+        normal = weighted @ design.centred
         # z sums to zero over the players, so adding 11ᵀ makes the matrix invertible and changes no solution.
         lifted = normal + np.trace(normal) / design.players**2
         try:
@@ -77,12 +76,12 @@ class Regression:
         except LinAlgError:
             self._matrix = np.linalg.pinv(normal, rcond=1e-12, hermitian=True) @ weighted
         self._matrix -= self._matrix.mean(axis=0)
+        self._centred = design.centred
 
-    def left_out(self, design: Design, target: FloatArray) -> FloatArray:
-        """What each pair departs from the fit to the others: (m,) -> (m,)."""
-        z = design.pairs - (design.sizes / design.players)[:, None]
-        hat = np.einsum("it,ti->t", self._matrix, z)
-        return np.asarray((target - z @ (self._matrix @ target)) / np.maximum(1 - hat, 1e-9))
+    def left_out(self, residual: FloatArray) -> FloatArray:
+        """What each pair departs from the fit to the others, from what it departs from the fit to all: (m,) -> (m,)."""
+        hat = np.einsum("it,ti->t", self._matrix, self._centred)
+        return np.asarray(residual / np.maximum(1 - hat, 1e-9))
 
     def apply(self, load: FloatArray) -> FloatArray:
         return self._matrix @ load
@@ -92,12 +91,7 @@ class Regression:
 
     @property
     def reach(self) -> FloatArray:
-        return np.asarray((self._matrix**2).sum(axis=0))
-
-
-def operator(design: Design) -> Operator:
-    """Regression once the pairs outnumber the players twice; the all-pairs identity before."""
-    return Regression(design) if len(design) + 1 > 2 * design.players else AllPairs(design)
+        return np.einsum("it,it->t", self._matrix, self._matrix)
 
 
 def standard_error(
