@@ -13,7 +13,7 @@ from accredit.errors import NotConverged
 from accredit.values.intervals import blur_between
 from accredit.values.surrogate.design import Design
 from accredit.values.surrogate.fitting import Fitted, fit_isotropic, fit_screened, search_samples
-from accredit.values.surrogate.intervals import FLOOR, AllPairs, Operator, Regression, standard_error, t_multiple
+from accredit.values.surrogate.intervals import FLOOR, AllPairs, Operator, Regression, standard_error, t_multiple, trust
 from accredit.values.surrogate.likelihood import Mixture, Observations, Solved, solve
 from accredit.values.surrogate.rows import CoalitionRows, Meeting
 from accredit.values.surrogate.stack import centred_sum, error_vector, honest_residual, optimism, weight_of_second
@@ -203,10 +203,10 @@ def estimate(asked: PairedPayoffs, error: float, debiased: bool, fitted: int, rn
     regresses = len(design) + 1 > 2 * design.players
     linear: Operator = asked.regression if regresses else AllPairs(design)
     honest = honest_residual(design.inclusion, stack.residual, stack.left_out)
-    credit = stack.credit
-    corrected = debiased or len(design) > fitted
-    if corrected:
-        credit = credit + linear.apply(honest)
+    correction = linear.apply(honest)
+    all_of_it = debiased or len(design) > fitted
+    corrected = 1.0 if all_of_it else trust(linear, design, correction, stack.left_out)
+    credit = stack.credit + corrected * correction
     shares = _share(asked, scale * credit)
     because = _too_few(asked)
     stderr = None
