@@ -64,6 +64,7 @@ def test_a_text_that_is_too_long_is_read_in_parts(run, folders):
     explained = [Explanation.from_json(json.dumps(part)) for part in told["parts"]]
     assert code == 0 and told["kind"] == "text in parts" and len(explained) > 2
     assert " ".join(one.text for one in explained) == text.strip()
+    assert says(told["read"], "4 NEGATIVE; ") and "raise NEGATIVE" in told["read"]
     code, out, _ = run(text, "--model", folders / "text", *FAST, "--json", "--cut")
     assert code == 0 and Explanation.from_json(out).notes
 
