@@ -18,13 +18,13 @@ import click
 
 from accredit.answers.server import is_url
 from accredit.cli.answers import explain_an_answer
-from accredit.cli.command import Command, check_ending, what_to_try
+from accredit.cli.command import Command, Topic, check_ending, what_to_try
 from accredit.cli.destination import Destination, announce, with_command
 from accredit.cli.options import Count, NamedPath
 from accredit.cli.output import NewFile
 from accredit.cli.rows import explain_table
-from accredit.cli.settings import TITLES, offers, read_numbers, read_settings, sections, setting_options, take
-from accredit.cli.table_options import TABLE_OPTIONS, check_no_table, table_options
+from accredit.cli.settings import TITLES, offers, read_numbers, read_settings, setting_options, take
+from accredit.cli.table_options import check_no_table, table_options
 from accredit.errors import InvalidInput
 from accredit.explanation.requests import REQUESTS, Kind, Settings, misplace, only_in
 from accredit.methods import SETTINGS
@@ -112,73 +112,45 @@ OWN: Mapping[str, tuple[Kind, ...]] = {  # options that say what is explained ->
     "prompt": ("answer",),
     "max_new_tokens": ("answer",),
 }
-SECTIONS = sections({kind: tuple(name for name, kinds in OWN.items() if kinds[-1] == kind) for kind in REQUESTS})
-
-
 USUAL = ("model", "methods", "target", "budget")  # options that the short help shows
-TOPICS: dict[str, str] = {str(kind): heading for kind, heading in TITLES.items()}
-TOPICS |= {"gradients": "Gradients and attention", "tables": "How a table is written"}
+TOPICS = {str(kind): Topic(TITLES[kind], tuple(name for name, kinds in OWN.items() if kind in kinds)) for kind in REQUESTS}
+TOPICS |= {"gradients": Topic("Gradients and attention", SETTINGS)}
 
 
 class ExplainCommand(Command):
-    """A command of several kinds of question: its help is short, and `--help rows` is that of one of them."""
+    """A command of several kinds of question: `--help rows` is the help of one of them."""
 
-    def get_help_option(self, ctx: click.Context) -> click.Option:
-        return click.Option(
-            ["-h", "--help"],
-            is_flag=False,
-            flag_value="",
-            is_eager=True,
-            expose_value=False,
-            type=click.Choice(["", *TOPICS]),
-            metavar="[KIND]",
-            callback=_show_help,
-            help="Of one kind of question: " + ", ".join(TOPICS) + ".",
-        )
+    topic_word, topic_help = "KIND", "Of one kind of question"
 
     def format_topic(self, ctx: click.Context, topic: str) -> str:
         """The help of one kind of question: what only it has, then what it shares with others, in its own words."""
+        if topic not in REQUESTS:
+            return super().format_topic(ctx, topic)
+        kind: Kind = topic  # type: ignore[assignment]
         formatter = ctx.make_formatter()
-        formatter.write_usage(ctx.command_path, "[OPTIONS] TEXT|FILE|IMAGE|FOLDER")
-        options = {param.name: param for param in self.params if isinstance(param, click.Option)}
-        shared: dict[str, str] = {}
-        if topic in REQUESTS:
-            kind: Kind = topic  # type: ignore[assignment]
-            own = [*(name for name, kinds in OWN.items() if kind in kinds), *(n for n in offers() if n in only_in(kind))]
-            words = {name: said[kind][0].help for name, said in offers().items() if kind in said and name not in SETTINGS}
-            shared = {name: text for name, text in words.items() if name not in (*own, *USUAL, "seed")}
-        else:
-            own = list(SETTINGS) if topic == "gradients" else list(TABLE_OPTIONS)
-        with formatter.section(TOPICS[topic]):
-            records = [options[name].get_help_record(ctx) for name in own if name in options]
-            others = [(options[name].opts[-1], text) for name, text in shared.items() if name in options]
-            formatter.write_dl([*(record for record in records if record), *others], col_max=24)
+        self.format_usage(ctx, formatter)
+        own = [*self.topics[topic].options, *(name for name in offers() if name in only_in(kind))]
+        words = {name: said[kind][0].help for name, said in offers().items() if kind in said and name not in SETTINGS}
+        shared = {name: text for name, text in words.items() if name not in (*own, *USUAL, "seed")}
+        options = {param.name: param for param in self.params}
+        others = [(options[name].opts[-1], text) for name, text in shared.items() if name in options]
+        with formatter.section(self.topics[topic].heading):
+            formatter.write_dl([*self.records_of(ctx, own), *others], col_max=24)
         return formatter.getvalue().rstrip("\n")
 
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The few options that most questions need, and where the others are."""
-        last = dict(self._in_sections(ctx))["Result"]
-        usual = [param for param in self.params if param.name in USUAL and isinstance(param, click.Option)]
-        for heading, options in (("Options", usual), ("Result", last)):
-            with formatter.section(heading):
-                formatter.write_dl([record for option in options if (record := option.get_help_record(ctx))])
+    def usual(self, ctx: click.Context) -> list[click.Option]:
+        """The few options that most questions need."""
+        return [param for param in self.params if param.name in USUAL and isinstance(param, click.Option)]
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        from accredit.cli.trials import lines_of
+
         with formatter.section("Examples"):
             for command in what_to_try(ctx):
-                formatter.write(f"  {command}\n")
+                formatter.write("\n".join(lines_of(command)) + "\n")
 
 
-def _show_help(ctx: click.Context, param: click.Parameter, topic: str | None) -> None:
-    if topic is None or ctx.resilient_parsing:
-        return
-    command = ctx.command
-    assert isinstance(command, ExplainCommand)
-    click.echo(command.format_topic(ctx, topic) if topic else command.get_help(ctx), color=ctx.color)
-    ctx.exit()
-
-
-@click.command(cls=ExplainCommand, cuts=True, sections=SECTIONS)
+@click.command(cls=ExplainCommand, cuts=True, topics=TOPICS)
 @click.argument("subject", metavar="TEXT|FILE|IMAGE|FOLDER", required=False)
 @click.option(
     "--model",
