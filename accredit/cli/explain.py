@@ -18,22 +18,23 @@ import click
 
 from accredit.answers.server import is_url
 from accredit.cli.answers import explain_an_answer
-from accredit.cli.command import Command, Topic, check_ending, what_to_try
+from accredit.cli.command import Command, Topic, check_ending, say_in_options, wants_more, what_to_try
 from accredit.cli.destination import Destination, announce, with_command
 from accredit.cli.options import Count, NamedPath
 from accredit.cli.output import NewFile
 from accredit.cli.rows import explain_table
 from accredit.cli.settings import TITLES, offers, read_numbers, read_settings, setting_options, take
 from accredit.cli.table_options import check_no_table, table_options
-from accredit.errors import InvalidInput
+from accredit.errors import AccreditError, InvalidInput
 from accredit.explanation.requests import REQUESTS, Kind, Settings, misplace, only_in
 from accredit.methods import SETTINGS
 
 if TYPE_CHECKING:
     from accredit.explanation.explainer import Explainer
+    from accredit.explanation.result import Explanation
     from accredit.explanation.text_files import Given
 
-# `accredit explain` for a file of texts or a folder of pictures: one by one into JSON lines, resumed where a run stopped.
+# `accredit explain` for a file of texts or a folder of pictures: one by one, into JSON lines resumed where a run stopped.
 
 
 def explain_many(
@@ -66,6 +67,10 @@ def explain_many(
             f"{file!r} is a folder of pictures, and {loaded.name} reads text; name a model of pictures", code="conflict"
         )
     check_settings(inputs, explainer)
+    if to.out is None and not to.as_json:
+        _announce(inputs, explainer)
+        click.echo(_answers(inputs, explainer))
+        return
     run = run_name(explainer, kind)
     done = read_finished(Path(to.out), inputs, run) if to.out else 0
     _announce(inputs[done:], explainer)
@@ -84,6 +89,27 @@ def explain_many(
     click.echo(f"{said}{f'; written: {to.out}' if to.out else ''}", err=True)
 
 
+def _answers(inputs: list[Given], explainer: Explainer) -> str:
+    """Many inputs on a screen: how many are predicted as what, then the answer about each."""
+    from accredit.values.solver import progress
+    from accredit.views.language.headlines import headline, many_headline
+    from accredit.views.terminal.screen import fold, screen
+
+    found: list[Explanation] = []
+    lines: list[str] = []
+    with progress("explain", len(inputs)) as bar:
+        for number, given in enumerate(inputs, 1):
+            name = given.name if isinstance(given, Path) else f"row {number}"
+            try:
+                found.append(explainer(given))
+                lines += fold(f"{name}: {headline(found[-1])}", after="  ")
+            except AccreditError as error:
+                lines += fold(f"{name}: not explained; {say_in_options(click.get_current_context(), str(error))}", after="  ")
+            bar.update(number)
+    told = ["Every number of every row, as JSON lines: --out FILE, or --json."]
+    return screen(many_headline(found, len(inputs) - len(found)).text, ["", *lines, "", *told], more=wants_more())
+
+
 def _inputs(file: str, column: str | None, pair: str | None) -> list[Given]:
     from accredit.explanation.text_files import read_pairs, read_pictures, read_texts
 
@@ -95,12 +121,12 @@ def _inputs(file: str, column: str | None, pair: str | None) -> list[Given]:
 def _announce(inputs: list[Given], explainer: Explainer) -> None:
     from accredit.explanation.forecast import LONG
     from accredit.explanation.text_files import estimate_seconds
-    from accredit.views.language.phrases import duration
+    from accredit.views.language.phrases import counted, duration
 
     expected = estimate_seconds(inputs, explainer) if inputs else 0.0
     if expected > LONG:
-        sooner = "" if explainer.settings.get("budget") else "; sooner, and with intervals: --budget 200"
-        click.echo(f"{len(inputs)} rows; their payoffs alone take about {duration(expected)}{sooner}", err=True)
+        sooner = "" if explainer.settings.get("budget") else "; sooner, with intervals: --budget 200"
+        click.echo(f"{counted(len(inputs), 'row')}: their payoffs take about {duration(expected)}{sooner}", err=True)
 
 
 OWN: Mapping[str, tuple[Kind, ...]] = {  # options that say what is explained -> the kinds of question they belong to
@@ -191,7 +217,7 @@ def explain(
     """Which words of a text, parts of an image, columns of a table, stretches of a series or parts of a prompt led to a model's
     output (SHAP values and other feature attributions).
 
-    A FILE of texts, a CSV or a FOLDER of pictures is explained one by one into JSON lines; with a model file, rows of a table;
+    A FILE of texts, a CSV or a FOLDER of pictures is explained one by one, with --out into JSON lines; with a model file, rows;
     a .npy FILE holds time series. With --answer or --generate it is about what a language model says.
     """
     typed = take(options)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import singledispatch
@@ -406,6 +407,16 @@ def _(explanation: Explanation) -> Headline:
             told, voice = leaders(_placed(explanation, result)), _voice(explanation)
             return Headline(kind, _with_output(output, told, voice, len(result)), told, output)
     return Headline(kind, f"{output}. {_unsigned(explanation)}".strip(), None, output)
+
+
+def many_headline(found: Sequence[Explanation], refused: int = 0) -> Headline:
+    """Of many inputs of one model: how many are predicted as what, most first."""
+    noun = "picture" if found and found[0].picture is not None else "text"
+    of = Counter(visible(short(each.target, NAME)) for each in found).most_common()
+    told = [f"{count:,} {label}" for label, count in of[:NAMED]]
+    told += [f"{sum(count for _, count in of[NAMED:]):,} other"] * (len(of) > NAMED)
+    told += [f"{refused:,} not explained"] * bool(refused)
+    return Headline("many", f"{counted(len(found) + refused, noun)}: {', '.join(told)}.")
 
 
 def _with_output(output: Move, told: Leaders, voice: Voice, count: int) -> str:
