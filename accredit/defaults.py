@@ -6,6 +6,7 @@ import math
 from typing import Literal
 
 LEVEL = 0.95  # of every interval
+FLOW_EPSILON = 1e-6  # of the maximum, that a flow picked by the barrier rule may lose
 AUTO_EXACT = 12  # players; without a stated budget, up to 4,096 payoffs are asked for
 EXACT_LIMIT = 22  # players; 4 million payoffs
 BUDGET = 2000  # payoffs of one sampled value, and trainings of one sampled value of training data

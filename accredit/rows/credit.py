@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from accredit import defaults
-from accredit.core import Attributions, Claim, FloatArray, Game, Holds, Known, Precision, Procedure
+from accredit.core import Attributions, Claim, FloatArray, Game, Games, Holds, Known, Precision, Procedure, every_payoff
 from accredit.errors import InvalidInput
 from accredit.games import cached
 from accredit.games.parts import PartsGames
@@ -391,7 +391,7 @@ def _games(asked: RowQuestion) -> Iterator[RowAnswer]:
         if asked.interactions:
             game = cached(game)
             pairs = pairs_of_row(pairs_of_game(game, asked.method.name, asked.budget, asked.seed), asked.outputs)
-        answer = replace(answer_of(solver.solve(game), asked.outputs), pairs=pairs)
+        answer = replace(answer_of(solver.solve(game), asked.outputs, game), pairs=pairs)
         if r == 0:
             answer = replace(answer, conditional=_measure(asked, answer.payoffs))
         yield _doubt(answer, UNMEASURED[asked.dependence]) if asked.dependence in UNMEASURED else answer
@@ -429,12 +429,17 @@ def _doubt_precision(precision: Precision, unmeasured: str) -> Precision:
     return replace(precision, because=f"{precision.because}; {unmeasured}")
 
 
-def answer_of(found: Attributions, outputs: tuple[str, ...]) -> RowAnswer:
-    """The answer about one row; intervals only where every output has them."""
+def answer_of(found: Attributions, outputs: tuple[str, ...], game: Game) -> RowAnswer:
+    """The answer about one row; intervals only where every output has them. A method that does not ask what nobody earns
+    gets it here: credit is shown between that and the prediction."""
     every = [found[name] for name in outputs]
+    if all(one.baseline is not None for one in every):
+        base = np.array([one.baseline for one in every])
+    else:
+        base = every_payoff(cast(Games, game), np.zeros((1, len(game.players)), dtype=bool))[0]
     return RowAnswer(
         found.credit[None],
-        np.array([one.baseline or 0.0 for one in every]),
+        base,
         every[0].method,
         least_known(one.precision for one in every),
         every[0].claims,

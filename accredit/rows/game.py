@@ -425,7 +425,9 @@ def columns_as_players(columns: tuple[str, ...], players: Mapping[str, Iterable[
             argument="players",
             code="type",
         )
-    places = {name: [_position(c, columns) for c in members] for name, members in check_groups(players or {}).items()}
+    places = {
+        name: [_position(c, columns) for c in members] for name, members in check_groups(players or {}, "players").items()
+    }
     owner: dict[int, str] = {}
     for name, members in places.items():
         for place in members:
