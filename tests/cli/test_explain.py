@@ -156,7 +156,7 @@ def test_without_out_rows_go_to_standard_output(run, folders, tmp_path):
 
 def test_a_screen_of_many_texts_counts_them_first_and_says_one_sentence_of_each(run, folders, tmp_path):
     (tmp_path / "texts.txt").write_text("\n".join([TEXTS[0], "word " * 500, *TEXTS[1:] * 4]), encoding="utf-8")
-    code, out, err = run("texts.txt", "--model", folders / "text", "--methods", "leave-one-out")
+    code, out, _ = run("texts.txt", "--model", folders / "text", "--methods", "leave-one-out")
     lines = out.splitlines()
     assert code == 0 and says(lines[0], "18 texts") and says(lines[0], "1 not explained")
     assert len(lines) <= 24 and max(map(len, lines)) <= 80 and "--more" in lines[-1]
