@@ -40,7 +40,9 @@ def test_a_stopped_study_goes_on(tmp_path, monkeypatch):
     whole = attention_report(model, texts, None, []).markdown()
     attention_report(model, texts[:1], None, [], store=store)
     monkeypatch.setattr(
-        attention_report_module, "_text_trial", lambda model, text, seed: study(model, text, seed) if text == texts[1] else 1 / 0
+        attention_report_module,
+        "_text_trial",
+        lambda model, text, seed: study(model, text, seed) if text == texts[1] else 1 / 0,
     )
     assert attention_report(model, texts, None, [], store=store).markdown() == whole
 
