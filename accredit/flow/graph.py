@@ -29,7 +29,7 @@ from accredit.errors import BrokenLibrary, InvalidInput, MissingExtra, NotConver
 from accredit.flow.network import LayeredNetwork, from_units, in_units, integer_shift
 from accredit.flow.optima import RANGE_SECONDS, Optima, Ranges
 from accredit.flow.program import PROVEN, TIGHT, FlowProgram, incidence
-from accredit.flow.rules import Chosen, GraphRule, check_rule, choose
+from accredit.flow.rules import Chosen, GraphRule, allowed_loss, check_rule, choose
 from accredit.flow.solver import simple_max_flow, solve
 
 OFF_RULE = 1e-2  # residual of the rule itself, times the edges: at the finest ε rounding leaves a hundredth of it
@@ -288,7 +288,7 @@ def graph_flow(
     sink: Ends | None = None,
     *,
     rule: GraphRule | str = "none",
-    epsilon: float = 1e-6,
+    epsilon: float | None = None,
     cheapest: bool = False,
 ) -> GraphFlow:
     """A maximum flow of an ordinary graph, with its minimum cut and the word on whether it is the only one.
@@ -306,7 +306,8 @@ def graph_flow(
     >>> flow.value, flow.source_side, abs(flow.gap) < 1e-9, flow.unique
     (5.0, ('s',), True, True)
     """
-    epsilon = check_rule(rule, epsilon)
+    check_rule(rule)
+    epsilon = allowed_loss(rule, epsilon)
     if isinstance(graph, LayeredNetwork):
         if source is not None or sink is not None or cheapest:
             raise InvalidInput(
@@ -408,7 +409,7 @@ def least_cost(
     *,
     supplies: Mapping[str | int, float] | None = None,
     rule: GraphRule | str = "none",
-    epsilon: float = 1e-6,
+    epsilon: float | None = None,
 ) -> GraphFlow:
     """A flow of least cost within lower bounds and capacities, proved by prices: a circulation, or what carries `supplies`.
 
@@ -423,7 +424,8 @@ def least_cost(
     >>> round(both.cost, 6), both.edges.round(6).tolist(), both.unique
     (4.0, [2.0, 2.0, 2.0, 2.0], False)
     """
-    epsilon = check_rule(rule, epsilon)
+    check_rule(rule)
+    epsilon = allowed_loss(rule, epsilon)
     _check_size(len(graph.tail))
     enters = _supplies(graph, supplies or {})
     program = FlowProgram(graph.tail, graph.head, graph.lower, graph.capacity, graph.cost, -enters)

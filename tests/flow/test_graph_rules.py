@@ -220,6 +220,8 @@ def test_a_contradiction_comes_with_the_cut_that_proves_it():
         (lambda g: graph_flow(g, "s", "t", rule="entropy"), "rule", "unknown"),
         (lambda g: graph_flow(g, "s", "t", rule="barrier", epsilon=0), "epsilon", "range"),
         (lambda g: graph_flow(g, "s", "t", rule="barrier", epsilon=1e-14), "epsilon", "range"),
+        (lambda g: graph_flow(g, "s", "t", rule="l2", epsilon=1e-4), "epsilon", "misplaced"),
+        (lambda g: least_cost(g, epsilon=1e-4), "epsilon", "misplaced"),
         (lambda g: graph_flow(g, ["s", "a"], ["a", "t"]), "source", "duplicate"),
         (lambda g: graph_flow(g, [], "t"), "source", "empty"),
         (lambda g: graph_flow(g, {"s": -1}, "t"), "source", "range"),
