@@ -115,6 +115,9 @@ OWN: Mapping[str, tuple[Kind, ...]] = {  # options that say what is explained ->
 SECTIONS = sections({kind: tuple(name for name, kinds in OWN.items() if kinds[-1] == kind) for kind in REQUESTS})
 
 
+LIKE_A_PATH = re.compile(  # what nobody means as a text: a path, or a word that ends as the name of a file does
+    r"(\.{0,2}|~)/\S+|\S+/|\S+\.(txt|text|md|csv|tsv|jsonl?|parquet|feather|xlsx?|gz|zip|npy|npz|onnx)"
+)
 USUAL = ("model", "methods", "target", "budget")  # options that the short help shows
 TOPICS: dict[str, str] = {str(kind): heading for kind, heading in TITLES.items()}
 TOPICS |= {"gradients": "Gradients and attention", "tables": "How a table is written"}
@@ -352,7 +355,7 @@ def kind_of(subject: str) -> str:
     if folder:
         return "folder"
     if not there:
-        if re.fullmatch(r"\S+\.(txt|csv|tsv)", subject) or names_a_picture(subject):
+        if LIKE_A_PATH.fullmatch(subject) or names_a_picture(subject):
             raise InvalidInput(f"there is no file {subject!r}; give the path of a file that exists, or a text", code="missing")
         return "text"
     return "image" if is_picture_file(path) else "file"
