@@ -137,11 +137,11 @@ def _supply(text: str) -> tuple[str, float]:
 def _show(
     file: str, graph: Graph, found: GraphFlow, notes: list[str], seconds: float, as_json: bool, html_file: str | None
 ) -> None:
-    from accredit.views.language.flow_words import headline
+    from accredit.views.language.headlines import edges_headline
     from accredit.views.pages.flow_page import draw_edges, edges_page
     from accredit.views.terminal.edges_text import edges_text
 
-    said = headline(found)
+    said = edges_headline(found).text
     ranges = None if found.unique else found.ranges(seconds)
     if ranges is not None:
         notes.append(f"Least and most are over all of them: {ranges}.")

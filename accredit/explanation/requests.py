@@ -84,7 +84,7 @@ class Request:
     )
     budget: int | None = setting(
         None,
-        "Payoffs that each sampled value may ask. Default: exact up to 12 players, else 2000; 512 for a large image.",
+        "Payoffs that each sampled value may ask. Default: exact up to 12 players, else 2000; 512 for rows and a large image.",
         least=1,
         example=1000,
     )

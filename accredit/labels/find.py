@@ -400,9 +400,11 @@ def encode_labels(labels: Sequence[object] | npt.NDArray[np.generic]) -> tuple[I
         )
     rare = classes[np.bincount(y) < 2]
     if len(rare):
+        alike = next((same for same in _alike(classes.tolist()) if rare[0] in same), [])
+        other = next((name for name in alike if name != rare[0]), None)
+        merge = "drop or merge such classes" if other is None else f"if it is {other!r}, write both alike, else drop it"
         raise InvalidInput(
-            f"labels hold the class {shown(str(rare[0]))} in one row only; nothing else can vouch for it: drop or merge such "
-            "classes",
+            f"labels hold the class {shown(str(rare[0]))} in one row only; nothing else can vouch for it: {merge}",
             argument="labels",
             code="undefined",
         )
@@ -417,14 +419,9 @@ def _spellings(classes: Sequence[str]) -> tuple[str, ...]:
     >>> _spellings(["0", "no"])
     ("some labels are numbers, as '0', and some words, as 'no'; if they mean the same, write them alike",)
     """
-    alike: dict[str, list[str]] = {}
-    for name in classes:
-        plain = normalize("NFKC", name).strip().casefold()
-        alike.setdefault(plain.removesuffix(".0"), []).append(name)
     said = tuple(
         f"the classes {' and '.join(map(repr, same))} differ in writing only; if they are one class, write them alike"
-        for same in alike.values()
-        if len(same) > 1
+        for same in _alike(classes)
     )
     numeric = [name for name in classes if is_number(name)]
     if not 0 < len(numeric) < len(classes):
@@ -434,6 +431,15 @@ def _spellings(classes: Sequence[str]) -> tuple[str, ...]:
         *said,
         f"some labels are numbers, as {numeric[0]!r}, and some words, as {word!r}; if they mean the same, write them alike",
     )
+
+
+def _alike(classes: Sequence[str]) -> list[list[str]]:
+    """Classes that differ in blanks, capitals or a decimal zero only."""
+    alike: dict[str, list[str]] = {}
+    for name in classes:
+        plain = normalize("NFKC", name).strip().casefold()
+        alike.setdefault(plain.removesuffix(".0"), []).append(name)
+    return [same for same in alike.values() if len(same) > 1]
 
 
 def check_extra() -> None:

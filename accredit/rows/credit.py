@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from accredit import defaults
 from accredit.core import Attributions, Claim, FloatArray, Game, Games, Holds, Known, Precision, Procedure, every_payoff
 from accredit.errors import InvalidInput
 from accredit.games import cached
@@ -140,6 +141,12 @@ class RowQuestion:
             order=self.order,
             confounding=self.confounding,
         )
+
+    @property
+    def spend(self) -> int | None:
+        """Payoffs of a row's game; None: as many as its rule usually asks."""
+        sampled = self.method.name == "shapley" and not defaults.affordable(len(self.partition.players), self.budget)
+        return defaults.BUDGET_OF_ROWS if sampled and self.budget is None and not self.interactions else self.budget
 
     def game(self, row: int) -> PartsGames:
         """The games of one of the rows, one per output."""
@@ -377,7 +384,7 @@ def _check_background(asked: RowQuestion) -> None:
 def _games(asked: RowQuestion) -> Iterator[RowAnswer]:
     """One game per row; every output from the same evaluations."""
     _check_background(asked)
-    solver = asked.method.solver(asked.budget, asked.seed, order=asked.order if "order" in asked.method.method.takes else None)
+    solver = asked.method.solver(asked.spend, asked.seed, order=asked.order if "order" in asked.method.method.takes else None)
     for r in range(len(asked.rows)):
         game: Game = asked.game(r)
         pairs = None

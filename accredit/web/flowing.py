@@ -10,7 +10,8 @@ from accredit.errors import InvalidInput
 from accredit.explanation.flows import REPORTED, beside_uniform, columns, picture
 from accredit.explanation.graph import graph_of, uniform_of
 from accredit.explanation.subject import tokens_of
-from accredit.views.language.flow_words import headline, verdict
+from accredit.views.language.flow_words import verdict
+from accredit.views.language.headlines import edges_headline
 from accredit.views.pages.flow_page import draw_edges, edges_body, edges_page, flow_body, flow_page
 from accredit.web.uploads import drop
 
@@ -107,7 +108,7 @@ def graph(models: Models, task: Event) -> Generator[Event]:
         found = graph_flow(edges, _ends(source), _ends(sink), rule=rule, cheapest=cheapest)
     else:
         found = least_cost(edges, rule=rule)
-    said, notes = headline(found), verdict(found, edges, defaults.FLOW_EPSILON, cheapest)
+    said, notes = edges_headline(found).text, verdict(found, edges, defaults.FLOW_EPSILON, cheapest)
     more = len(found.edges) - ROWS_OF_EDGES
     listed = [f"The table shows the {ROWS_OF_EDGES:,} edges of the largest flows; {more:,} more are left out."] * (more > 0)
     body = edges_body(said, *_listed(edges, found, None, [*notes, *listed]))
