@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import matplotlib
 import numpy as np
@@ -284,6 +285,30 @@ def _read_line(axes, e):
     low, high = min(e.prediction.min(), e.base[0]), max(e.prediction.max(), e.base[0])
     bottom, top = axes.get_yticks()[:2]
     return low + (axes.lines[0].get_ydata() - bottom) / (top - bottom) * (high - low)
+
+
+def test_a_heat_map_tells_predictions_from_the_base_value_and_rounding_from_either():
+    def above(base, prediction):
+        e = explained(rows=1)
+        axes = figures.heatmap(replace(e, base=np.array([base]), prediction=np.array([[prediction]])))
+        return [label.get_text() for label in axes.get_yticklabels() if "=" in label.get_text()]
+
+    assert above(2.5, 1.75) == ["f(x) = 1.75", "base value = 2.5"]
+    assert above(0.1, 0.1 + 1e-17 + 2e-17) == ["f(x) = 0.1"]
+
+
+def test_long_numbers_below_an_axis_stand_apart():
+    e = explained(players=4)
+    names = tuple(f"a name of a column of which there are many, number {k} (EUR)" for k in range(4))
+    large = replace(e, players=names, credit=e.credit * 3e5, base=e.base * 3e5, prediction=e.prediction * 3e5)
+    for draw in (figures.bar, figures.waterfall):
+        axes = draw(large)
+        axes.get_figure().draw_without_rendering()
+        low, high = axes.get_xlim()
+        ends = [
+            (b.x0, b.x1) for t in axes.get_xticklabels() if low <= t.get_position()[0] <= high for b in [t.get_window_extent()]
+        ]
+        assert all(before[1] < after[0] for before, after in zip(ends, ends[1:], strict=False))
 
 
 def test_a_change_is_found_where_it_is_and_noise_has_none():
