@@ -305,10 +305,8 @@ def test_long_numbers_below_an_axis_stand_apart():
         axes = draw(large)
         axes.get_figure().draw_without_rendering()
         low, high = axes.get_xlim()
-        ends = [
-            (b.x0, b.x1) for t in axes.get_xticklabels() if low <= t.get_position()[0] <= high for b in [t.get_window_extent()]
-        ]
-        assert all(before[1] < after[0] for before, after in zip(ends, ends[1:], strict=False))
+        drawn = [label.get_window_extent() for label in axes.get_xticklabels() if low <= label.get_position()[0] <= high]
+        assert all(before.x1 < after.x0 for before, after in pairwise(drawn))
 
 
 def test_a_change_is_found_where_it_is_and_noise_has_none():
