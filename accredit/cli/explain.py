@@ -253,7 +253,7 @@ def kind_of_question(subject: str | None, model: str | None, typed: Settings, ow
 
 
 def _explain_text(subject: str, model: str | None, typed: Settings, own: Settings, to: Destination) -> None:
-    from accredit.explanation import explain_text
+    from accredit.explanation import Explainer
 
     column, pair, what = own.get("column"), own.get("pair"), kind_of(subject)
     settings = read_settings("text", _with_fast(typed, own.get("fast")))
@@ -264,22 +264,20 @@ def _explain_text(subject: str, model: str | None, typed: Settings, own: Setting
         raise InvalidInput(
             f"column is for a FILE of texts, and {subject!r:.40} is one text", argument="column", code="misplaced"
         )
-    text = subject if pair is None else (subject, pair)
+    explainer = Explainer(model, announce=announce, **settings)
     try:
-        to.show(lambda: with_command(explain_text(text, model, announce=announce, **settings)))
+        to.show(lambda: with_command(explainer(subject if pair is None else (subject, pair))))
     except InvalidInput as error:
         if pair is not None or (error.argument, error.code) != ("text", "too-many"):
             raise
-        _explain_in_parts(subject, model, settings, to, error)
+        _explain_in_parts(explainer, subject, to, error)
 
 
-def _explain_in_parts(subject: str, model: str | None, settings: Settings, to: Destination, too_long: InvalidInput) -> None:
+def _explain_in_parts(explainer: Explainer, subject: str, to: Destination, too_long: InvalidInput) -> None:
     """A text that the model does not read at once, part by part."""
-    from accredit.explanation.explainer import Explainer
     from accredit.explanation.long_texts import read_in_parts
 
-    explainer = Explainer(model, announce=announce, **settings)
-    pieces, why = read_in_parts(explainer, subject)
+    pieces, read = read_in_parts(explainer, subject)
     if not pieces:
         raise too_long
     if to.html is not None:
@@ -289,7 +287,7 @@ def _explain_in_parts(subject: str, model: str | None, settings: Settings, to: D
             argument="html_file",
             code="misplaced",
         )
-    to.show_parts(why, (with_command(explainer(piece)) for piece in pieces), len(pieces))
+    to.show_parts(read, (with_command(explainer(piece)) for piece in pieces))
 
 
 def _explain_picture(subject: str, model: str | None, typed: Settings, own: Settings, to: Destination) -> None:

@@ -16,6 +16,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from accredit import defaults
 from accredit.checks import real_number
 from accredit.checks.json_data import round_off
 from accredit.core import BoolArray, FloatArray
@@ -43,14 +44,26 @@ class Chosen:
     iterations: int = 0
 
 
-def check_rule(rule: str, epsilon: float) -> float:
-    """The allowed deficit, if rule and epsilon are possible."""
+def check_rule(rule: str) -> None:
     if rule not in RULES:
         raise InvalidInput(f"rule is {rule!r}; write one of {', '.join(map(repr, RULES))}", argument="rule", code="unknown")
-    epsilon = real_number(epsilon, "epsilon", 0, example=1e-6)
+
+
+def allowed_loss(rule: str, epsilon: float | None) -> float:
+    """The value that a flow of the barrier may lose; refused beside another rule, which loses none."""
+    usual = defaults.FLOW_EPSILON
+    if epsilon is None:
+        return usual
+    if rule != "barrier":
+        raise InvalidInput(
+            f"epsilon is {epsilon!r}, and rule {rule!r} has no use for it; leave it out, or write rule='barrier'",
+            argument="epsilon",
+            code="misplaced",
+        )
+    epsilon = real_number(epsilon, "epsilon", 0, example=usual)
     if not epsilon:
         raise InvalidInput(
-            "epsilon is 0; it is the value that may be lost and must be positive, for example 1e-6",
+            f"epsilon is 0; it is the value that may be lost and must be positive, for example {usual:g}",
             argument="epsilon",
             code="range",
         )

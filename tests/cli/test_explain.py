@@ -64,6 +64,7 @@ def test_a_text_that_is_too_long_is_read_in_parts(run, folders):
     explained = [Explanation.from_json(json.dumps(part)) for part in told["parts"]]
     assert code == 0 and told["kind"] == "text in parts" and len(explained) > 2
     assert " ".join(one.text for one in explained) == text.strip()
+    assert says(told["read"], "4 NEGATIVE; ") and "raise NEGATIVE" in told["read"]
     code, out, _ = run(text, "--model", folders / "text", *FAST, "--json", "--cut")
     assert code == 0 and Explanation.from_json(out).notes
 
@@ -156,7 +157,7 @@ def test_without_out_rows_go_to_standard_output(run, folders, tmp_path):
 
 def test_a_screen_of_many_texts_counts_them_first_and_says_one_sentence_of_each(run, folders, tmp_path):
     (tmp_path / "texts.txt").write_text("\n".join([TEXTS[0], "word " * 500, *TEXTS[1:] * 4]), encoding="utf-8")
-    code, out, _ = run("texts.txt", "--model", folders / "text", "--methods", "leave-one-out")
+    code, out, _err = run("texts.txt", "--model", folders / "text", "--methods", "leave-one-out")
     lines = out.splitlines()
     assert code == 0 and says(lines[0], "18 texts") and says(lines[0], "1 not explained")
     assert len(lines) <= 24 and max(map(len, lines)) <= 80 and "--more" in lines[-1]

@@ -20,7 +20,7 @@ import numpy as np
 
 from accredit.answers.verdicts import Origin
 from accredit.checks.json_data import round_off
-from accredit.core import Attribution, Attributions, FloatArray, Interactions, Known, NoteKind, Procedure, Selection
+from accredit.core import Attribution, Attributions, FloatArray, Interactions, Known, NoteKind, Precision, Procedure, Selection
 from accredit.explanation.citations import Citations
 from accredit.explanation.refits import RefitExplanation
 from accredit.explanation.result import WHOLE, Explanation
@@ -431,6 +431,45 @@ def _voice(explanation: Explanation) -> Voice:
         players_word(explanation) if explanation.picture is None else "part",
         unit=scale if scale == "log-odds" else f"in {scale}",
         quoted=explanation.picture is None,
+    )
+
+
+def parts_headline(read: str, parts: Sequence[Explanation]) -> str:
+    """The first sentence of a text that was read in parts: how it was read, then which words of all parts raised and lowered
+    each output. An output's parts are compared by the first method that tells which way in all of them."""
+    outputs = Counter(part.target for part in parts)
+    clauses = [read.rstrip(".")]
+    for output, _ in outputs.most_common():
+        own = [(number, part) for number, part in enumerate(parts, 1) if part.target == output]
+        signed = [name for name in own[0][1].methods if all(name in {*part.methods} - {*part.unsigned} for _, part in own)]
+        if not signed:
+            continue
+        results = [part[signed[0]] for _, part in own]
+        joined = _joined([number for number, _ in own], results)
+        told, label = leaders(joined), short(output, NAME)
+        voice = replace(
+            _voice(own[0][1]),
+            up=(f"raises {label}", f"raise {label}"),
+            down=(f"lowers {label}", f"lower {label}"),
+            quoted=False,
+        )
+        ends = [end for end in (told.first, told.second) if end is not None and _may_name(end)]
+        clauses += [_end(end, voice, len(joined), again=end is not ends[0]) for end in ends]
+        clauses += [NO_ERROR] * (bool(ends) and any(result.interval is None and not result.exact for result in results))
+    return "; ".join(clauses) + "."
+
+
+def _joined(numbers: Sequence[int], results: Sequence[Attribution]) -> Attribution:
+    """The words of several parts as one ranking: what one part divides is no share of another's."""
+    ends = [result.estimate(player).ends for result in results for player in result.players]
+    return Attribution(
+        tuple(f"“{short(p, NAME)}” in part {k}" for k, result in zip(numbers, results, strict=True) for p in result.players),
+        np.concatenate([result.credit for result in results]),
+        None,
+        results[0].method,
+        interval=None if all(result.interval is None for result in results) else np.array(ends),
+        precision=Precision.exact() if all(result.exact for result in results) else None,
+        blur=max(result.rounding for result in results),
     )
 
 

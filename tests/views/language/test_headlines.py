@@ -19,6 +19,7 @@ from accredit.views.language.headlines import (
     flow_headline,
     headline,
     output_move,
+    parts_headline,
     purchase_headline,
     row_headline,
     worth_headline,
@@ -166,6 +167,30 @@ def test_texts_begin_with_the_probability_and_where_it_came_from():
         if found.move.rises is not None:
             assert found.move.rises == (after > before)
         assert found.text.startswith(f"POSITIVE {found.move.after}")
+
+
+@pytest.mark.slow
+def test_over_all_parts_of_a_text_a_word_is_named_that_no_word_of_a_part_with_its_output_reaches():
+    rng, results, named = np.random.default_rng(5), every(5, 300), 0
+    for k in range(0, len(results), 4):
+        targets = ("POSITIVE", "NEGATIVE")
+        parts = [replace(explained(result, rng), target=targets[rng.integers(2)]) for result in results[k : k + 4]]
+        said = parts_headline("Read in 4 parts.", parts)
+        assert said.startswith("Read in 4 parts") and said.endswith(".") and said.count(".", len(said) - 1) == 1
+        for player, number, verb, output in re.findall(r"“(\w+)” in part (\d) (raises|lowers) (\w+) more than any other", said):
+            sign, named = 1 if verb == "raises" else -1, named + 1
+            first = parts[int(number) - 1]["shapley"].estimate(player)
+            others = [
+                part["shapley"].estimate(each)
+                for place, part in enumerate(parts, 1)
+                if part.target == output
+                for each in part.players
+                if (each, place) != (player, int(number))
+            ]
+            assert parts[int(number) - 1].target == output and all(sign * first.value > sign * other.value for other in others)
+            if first.low is not None and first.low < first.high:
+                assert sign * min(first.ends, key=lambda x: sign * x) > max(sign * x for other in others for x in other.ends)
+    assert named > 15
 
 
 def test_other_payoffs_are_not_called_probabilities():
