@@ -43,6 +43,10 @@ UNSEEN = (
     "long tail of clothes",
     "stars",  # five classes of which neighbours overlap
     "odd digits",
+    "5 % sandals",
+    "5 % business",
+    "100 of five digits",
+    "100 stars",
 )
 EVERY_SET = (*DATA_SETS, *MORE_TABLES, *UNSEEN)
 CLEAN = "none"
@@ -50,7 +54,8 @@ NOISES = ("uniform", "class-dependent", "hard rows", "annotators")
 ROWS, WRONG = 500, 0.1
 ROWS_OF = {"20 classes made": 1000, "MNIST and Fashion": 1000, "2 % threes": 1000, "2 % made": 1000, "60 tumours": 60}
 ROWS_OF |= {"120 digits": 120, "2,000 columns": 200, "40 wines": 40, "40 news": 40, "80 clothes": 80, "2 % sports": 1000}
-RARE = 0.02  # the share of a rare class
+ROWS_OF |= {"100 of five digits": 100, "100 stars": 100}
+RARE = {"2 %": 0.02, "5 %": 0.05}  # how a data set begins to be named -> the share of its rare class
 MOST_OF_A_CLASS = 0.4  # of whose rows are mistaken
 ANNOTATORS = (0.02, 0.02, 0.04, 0.12, 0.3)  # how often each is wrong; the last takes neighbouring classes for each other
 
@@ -70,16 +75,16 @@ class Draw:
 
 
 def draw(name: str, noise: str, seed: int, rows: int | None = None, wrong: float = WRONG) -> Draw:
-    """Some rows of the test part of a data set, about a share `wrong` of whose labels is not what it was: a fifth of that,
-    where one class is rare."""
+    """Some rows of the test part of a data set, about a share `wrong` of whose labels is not what it was: no more
+    than are rare, where one class is."""
     rng = np.random.default_rng([seed, EVERY_SET.index(name), (*NOISES, CLEAN).index(noise)])
     x, y = rows_of(name)
     chosen = rng.permutation(len(y))[: rows or ROWS_OF.get(name, ROWS)]
-    if name.startswith("2 %"):
-        rare, size = np.flatnonzero(y), rows or ROWS_OF[name]
-        few = rng.choice(rare, round(RARE * size), replace=False)
+    if share := RARE.get(name[:3]):
+        rare, size = np.flatnonzero(y), rows or ROWS_OF.get(name, ROWS)
+        few = rng.choice(rare, round(share * size), replace=False)
         chosen = rng.permutation(np.append(few, rng.choice(np.flatnonzero(y == 0), size - len(few), replace=False)))
-        wrong = min(wrong, 0.2 * WRONG)
+        wrong = min(wrong, share)
     x, y = x[chosen], y[chosen]
     if noise == CLEAN:
         return Draw(x, y, y, np.zeros(len(y), dtype=np.int64))
@@ -177,14 +182,15 @@ def _both() -> tuple[FloatArray, IntArray]:
     return np.vstack([digits, clothes]), np.append(which, what + 10)
 
 
-def _threes() -> tuple[FloatArray, IntArray]:
-    x, y = small_pictures(PICTURES["MNIST"])
-    return x, (y == 3).astype(np.int64)
+def _one_class(rows: tuple[FloatArray, IntArray], which: int) -> tuple[FloatArray, IntArray]:
+    """One class against all others."""
+    x, y = rows
+    return x, (y == which).astype(np.int64)
 
 
-def _sports() -> tuple[FloatArray, IntArray]:
-    x, y = sentences(TEXTS["AG News"], label=1)
-    return x, (y == 1).astype(np.int64)
+def _five_digits() -> tuple[FloatArray, IntArray]:
+    x, y = rows_of("digits")
+    return x[y < 5], y[y < 5]
 
 
 def _long_tail(file: str) -> tuple[FloatArray, IntArray]:
@@ -220,7 +226,7 @@ MADE: dict[str, Callable[[], tuple[FloatArray, IntArray]]] = {
     ),
     "quantiles": _quantiles,
     "MNIST and Fashion": _both,
-    "2 % threes": _threes,
+    "2 % threes": lambda: _one_class(small_pictures(PICTURES["MNIST"]), 3),
     "2 % made": lambda: _made(n_samples=20_000, n_features=20, n_informative=6, weights=[0.9], class_sep=1.5),
     "Yelp": lambda: sentences("yelp_sentences.tsv.gz", label=1),
     "IMDB": lambda: sentences("imdb_400.tsv.gz", label=1, most=4000),
@@ -231,9 +237,13 @@ MADE: dict[str, Callable[[], tuple[FloatArray, IntArray]]] = {
     "pullovers and shirts": lambda: small_pictures("fashion_mnist_pullover_v_shirt.npz"),
     "40 news": lambda: sentences(TEXTS["AG News"], label=1),
     "80 clothes": lambda: small_pictures(PICTURES["Fashion-MNIST"]),
-    "2 % sports": _sports,
+    "2 % sports": lambda: _one_class(sentences(TEXTS["AG News"], label=1), 1),
     "long tail of digits": lambda: _long_tail(PICTURES["MNIST"]),
     "long tail of clothes": lambda: _long_tail(PICTURES["Fashion-MNIST"]),
     "stars": lambda: sentences("yelp_reviews_10k.tsv.gz", label=1),
     "odd digits": _odd,
+    "5 % sandals": lambda: _one_class(small_pictures(PICTURES["Fashion-MNIST"]), 5),
+    "5 % business": lambda: _one_class(sentences(TEXTS["AG News"], label=1), 2),
+    "100 of five digits": _five_digits,
+    "100 stars": lambda: sentences("yelp_reviews_10k.tsv.gz", label=1),
 }

@@ -1,6 +1,6 @@
 """Influence through training over many recipes: does the smoothness certificate know which of them can be differentiated?
 
-    python -m benchmarks.through_training [--subsets 60] [--fresh]
+    python -m benchmarks.through_training [--subsets 60] [--recipes first | fresh | scheduled]
 
 Every recipe trains a small network on 500 handwritten digits. The derivative is judged by the linear datamodeling score:
 training again on random halves, with the same batches and the rows that left at weight 0. The certificate trains on
@@ -44,6 +44,17 @@ FRESH = {  # none was looked at before the limit of the certificate was chosen; 
     "AdamW, rate .01, eps 1e-8": Recipe(25, 0.01, 1e-2, 100, "adamw"),
     "Adam, rate .01, eps 1e-3": Recipe(25, 0.01, DECAY, 100, "adam", eps=1e-3),
 }
+SCHEDULED = {  # nor these, on the same networks and rows
+    "SGD momentum, rate .2, cosine": Recipe(15, 0.2, DECAY, 50, "sgd", momentum=0.9, schedule="cosine"),
+    "SGD momentum, rate .1, a tenth after 10 epochs": Recipe(
+        15, 0.1, DECAY, 50, "sgd", momentum=0.9, schedule="step", step_size=10
+    ),
+    "AdamW, rate .003, eps 1e-8, warm-up, linear": Recipe(20, 0.003, 1e-2, 50, "adamw", schedule="linear", warmup_steps=20),
+    "Adam, rate .02, eps 1e-3, warm-up, cosine": Recipe(
+        20, 0.02, DECAY, 100, "adam", eps=1e-3, schedule="cosine", warmup_steps=10
+    ),
+}
+KINDS = {"first": RECIPES, "fresh": FRESH, "scheduled": SCHEDULED}
 
 
 def judge(run: TrainingRun, tests: Batch, masks: BoolArray, name: str) -> dict[str, Any]:
@@ -69,17 +80,18 @@ def judge(run: TrainingRun, tests: Batch, masks: BoolArray, name: str) -> dict[s
     }
 
 
-def judged_recipes(subsets: int, fresh: bool) -> dict[str, Any]:
+def judged_recipes(subsets: int, kind: str) -> dict[str, Any]:
     """Every activation with every recipe, judged."""
     import torch
 
     torch.set_num_threads(1)
+    fresh = kind != "first"
     data = digits(seed=int(fresh))
     tests, masks = batch(data.test_x, data.test_y), random_subsets(len(data), subsets, 0.5, 777 + fresh)
     activations = (torch.nn.Tanh, torch.nn.SiLU if fresh else torch.nn.GELU, torch.nn.ReLU)
     results: dict[str, Any] = {}
     for activation in activations:
-        for name, recipe in (FRESH if fresh else RECIPES).items():
+        for name, recipe in KINDS[kind].items():
             torch.manual_seed(0)
             deeper = [torch.nn.Linear(32, 32), activation()] if fresh else []
             layers = [torch.nn.Linear(64, 32), activation(), *deeper, torch.nn.Linear(32, 10)]
@@ -103,9 +115,9 @@ def agreement_with_scores(found: dict[str, Any]) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--subsets", type=int, default=60, help="retrainings on random halves that judge a recipe")
-    parser.add_argument("--fresh", action="store_true", help="recipes that the certificate's limit was not chosen on")
+    parser.add_argument("--recipes", choices=KINDS, default="first", help="the certificate's limit was chosen on the first")
     given = parser.parse_args()
-    found = judged_recipes(given.subsets, given.fresh)
+    found = judged_recipes(given.subsets, given.recipes)
     record({"rank correlation": agreement_with_scores(found), "recipes": found})
 
 

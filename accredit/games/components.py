@@ -17,6 +17,7 @@ import numpy as np
 import torch
 
 from accredit import defaults
+from accredit.checks.arguments import check_arguments
 from accredit.checks.numbers import whole_number
 from accredit.core import Attribution, BoolArray, FloatArray, Procedure
 from accredit.core.rounding import blur
@@ -192,6 +193,7 @@ def _mixing(site: Site, plays: torch.Tensor, instead: torch.Tensor | None) -> Ac
     return act
 
 
+@check_arguments
 def component_game(
     model: TextModel | torch.nn.Module,
     inputs: str | Tensors | torch.Tensor,
@@ -233,6 +235,7 @@ def component_game(
     return ComponentGame(_Module(model, inputs, cast(Score, payoff), other), model, sites_of(model, players), removal)
 
 
+@check_arguments
 def attribution_patching(game: ComponentGame, steps: int = 1) -> Attribution:
     """A first look from a few passes: gradient × difference of activity, at full presence or averaged on the way there.
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypedDict, cast
 
 import numpy as np
 
+from accredit.checks.arguments import check_arguments
 from accredit.checks.files import LIMIT, put, read_json_object
 from accredit.checks.json_data import plain
 from accredit.checks.numbers import shown
@@ -26,6 +27,7 @@ from accredit.influence.gradient_store import PROJECTED_SIDE, GradientStore
 from accredit.influence.layers import check_module
 from accredit.influence.losses import IGNORED, NextTokens
 from accredit.influence.network import MEMORY_BYTES, Network, NetworkFacts, network
+from accredit.influence.projections import RANDOM
 
 if TYPE_CHECKING:
     import torch
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 
 SATURATED = 0.99  # probability of the answer, above which hardly any gradient is left of the text that taught it
 UNSAID = 0.001  # probability of the answer, below which the model cannot be said to say it
+TEXT_DAMPING = 0.1  # of a layer's mean eigenvalue; with this and random sides the questions of benchmarks/trace.py were asked
 CHARACTERS_KEPT = 2000  # characters of a text that are kept beside its gradient
 BYTES_PER_TEXT = 48_000  # of the store, where the caller names no side; with the names of layers in its files below 50 KB
 KIND, TRACE_FORMAT = "trace", 2  # of the JSON
@@ -238,6 +241,7 @@ class Trace:
         return found
 
 
+@check_arguments
 def trace(
     model: transformers.PreTrainedModel,
     tokenizer: transformers.PreTrainedTokenizerBase,
@@ -307,7 +311,9 @@ def trace(
                 stores.append(_open_store(None if folder is None else held))
                 continue
             fine = side_for(nets, train_texts) if side is None else side
-            stores.append(GradientStore.build(held, net, data, side=fine, half=side is None, seed=seed, watch=watch))
+            stores.append(
+                GradientStore.build(held, net, data, side=fine, sides=RANDOM, half=side is None, seed=seed, watch=watch)
+            )
         store = stores[0]
         if train_texts is None:
             texts, cut = _texts_in(store)
@@ -316,8 +322,8 @@ def trace(
             texts, in_part = tuple(map(shown_text, train_texts)), 0
             _keep(store, texts, cut)
         for one, net in zip(stores, nets, strict=True):
-            own = np.sqrt(np.maximum(one.self_influence(), 1e-30)) if relative else np.ones(len(one))
-            found.append(one.search(net, query).matrix / own[:, None])  # (N, tokens)
+            own = np.sqrt(np.maximum(one.self_influence(TEXT_DAMPING), 1e-30)) if relative else np.ones(len(one))
+            found.append(one.search(net, query, damping=TEXT_DAMPING).matrix / own[:, None])  # (N, tokens)
         settled = store.stationarity()
     by_token = found[0] if base is None else add_in_spreads(found)
     losses = np.concatenate([losses.cpu().numpy() for _, losses, _ in nets[0].passes(query)])

@@ -57,6 +57,7 @@ class TrainingRun:
     averaged: bool  # a batch is averaged over the rows that remain in it
     seed: int
     shapes: dict[str, torch.Size] = field(repr=False)  # of the parameters that are trained
+    rates: tuple[float, ...] = field(repr=False)  # of every step
 
     @property
     def rows(self) -> int:
@@ -88,7 +89,7 @@ class TrainingRun:
         with torch.random.fork_rng(devices=[]):  # the same dropout whenever this step is run
             torch.manual_seed(self.seed + 1 + number)
             slope = torch.func.grad(loss)(state[0])
-        return optimiser_step(self.recipe, state, slope, number + 1)
+        return optimiser_step(self.recipe, state, slope, number + 1, self.rates[number])
 
     def states(
         self, weights: torch.Tensor, start: State | None = None, first: int = 0, end: int | None = None
@@ -202,29 +203,29 @@ class TrainingRun:
         }
 
 
-def optimiser_step(recipe: Recipe, state: State, slope: torch.Tensor, count: int) -> State:
-    """Where torch's optimiser goes from `state` with this gradient, in its step number `count` (from 1 on).
+def optimiser_step(recipe: Recipe, state: State, slope: torch.Tensor, count: int, rate: float) -> State:
+    """Where torch's optimiser goes from `state` with this gradient, in its step number `count` (from 1 on), at this rate.
 
     >>> import torch
     >>> one = torch.ones(1)
-    >>> [float(part) for part in optimiser_step(Recipe(rate=0.5, optimizer="sgd", momentum=0.9), (one, one), one, 2)]
+    >>> [float(part) for part in optimiser_step(Recipe(optimizer="sgd", momentum=0.9), (one, one), one, 2, rate=0.5)]
     [0.05..., 1.89...]
     """
     import torch
 
     theta, *remembered = state
     if recipe.optimizer == "adamw":
-        theta = theta * (1 - recipe.rate * recipe.weight_decay)
+        theta = theta * (1 - rate * recipe.weight_decay)
     else:
         slope = slope + recipe.weight_decay * theta
     if recipe.optimizer == "sgd":
         velocity = recipe.momentum * remembered[0] + slope
-        return theta - recipe.rate * velocity, velocity
+        return theta - rate * velocity, velocity
     (first, second), (b1, b2) = remembered, recipe.betas
     first, second = b1 * first + (1 - b1) * slope, b2 * second + (1 - b2) * slope**2
     moved = second > 0  # the root has no slope at 0, and what was never moved needs none
     spread = torch.where(moved, torch.where(moved, second, 1.0).sqrt(), 0.0) / math.sqrt(1 - b2**count)
-    return theta - recipe.rate / (1 - b1**count) * first / (spread + recipe.eps), first, second
+    return theta - rate / (1 - b1**count) * first / (spread + recipe.eps), first, second
 
 
 def training_run(
@@ -279,7 +280,9 @@ def training_run(
     steps = draw_batches(rows, recipe, check_seed(seed)) if batches is None else tuple(tuple(map(int, b)) for b in batches)
     _check_batches(steps, rows, averaged)
     own = copy.deepcopy(model)
-    run = TrainingRun(own, data, recipe, loss_named(loss, model), steps, averaged, int(seed), kept)
+    run = TrainingRun(
+        own, data, recipe, loss_named(loss, model), steps, averaged, int(seed), kept, tuple(recipe.rates(len(steps)))
+    )
     _check_differentiable(run)
     return run
 

@@ -30,6 +30,7 @@ from accredit.checks.numbers import a_type
 from accredit.errors import InvalidInput
 
 DIGEST_BYTES = 16
+ADDED_LATER = {"fingerprint": "unless it is the default"}  # metadata of a field that older journals do not know
 PAYING_CODE = "payoffs 1"  # a new number for every change that makes a stored game pay otherwise
 FED = (  # what an object has that is fed by more than its attributes
     "fingerprint_parts",
@@ -175,7 +176,8 @@ def _feed_object(hasher: _Hash, value: object, where: str) -> None:
         _feed(hasher, value.get_params(deep=False), where)
     elif dataclasses.is_dataclass(value):
         _feed_class(hasher, "dataclass", type(value))
-        _feed(hasher, {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}, where)
+        held = [(f, getattr(value, f.name)) for f in dataclasses.fields(value)]
+        _feed(hasher, {f.name: item for f, item in held if f.metadata != ADDED_LATER or item != f.default}, where)
     elif hasattr(value, "__dict__") and type(value).__module__ != "builtins":
         _feed_class(hasher, "object", type(value))
         _feed(hasher, vars(value), where)

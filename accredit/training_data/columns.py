@@ -8,7 +8,7 @@ are words.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -31,6 +31,8 @@ CALLED_ID = re.compile(
 )
 DATE_FORMATS = ("%d.%m.%Y", "%d.%m.%y", "%d/%m/%Y", "%m/%d/%Y")  # besides ISO 8601
 SECONDS_PER_DAY = 86_400.0
+FILLED, A_CATEGORY = "read as the median, and as missing in a column of its own", "an empty cell is a category of its own"
+COLUMNS_NAMED = 3  # of those with empty cells
 
 Block = tuple[FloatArray, FloatArray]  # of training and of test rows: (rows, numbers)
 
@@ -42,6 +44,7 @@ def column_features(
     blocks: dict[str, Block] = {}
     notes: list[str] = []
     names: list[str] = []
+    gaps: dict[str, dict[str, int]] = {FILLED: {}, A_CATEGORY: {}}  # what is made of empty cells -> column -> how many
     seen = [column for column in train.columns if column not in left_out]
     for column in seen:
         parts = (train[column], held[column])
@@ -53,10 +56,11 @@ def column_features(
             )
         elif parts[0].dtype.kind in "iufb" or _are_many_numbers(parts[0]):
             blocks[column] = _numbers(*parts)
-            notes += _filled(*parts)
+            gaps[FILLED][column] = _empty_cells(*parts)
         elif (days := _days(*parts)) is not None:
             blocks[column] = days
-            notes += [f"column {column!r} holds dates and is read as days", *_filled(*parts)]
+            gaps[FILLED][column] = _empty_cells(*parts)
+            notes.append(f"column {column!r} holds dates and is read as days")
         elif _has_many_words(*parts):
             names.append(column)
             notes.append(
@@ -65,13 +69,14 @@ def column_features(
             )
         else:
             blocks[column] = _categories(*parts)
-            notes += _gaps(*parts, "an empty cell is a category of its own")
+            gaps[A_CATEGORY][column] = _empty_cells(*parts)
     if not blocks and names:
         _refuse_many(train[names[0]])
     if not blocks:
         raise InvalidInput("there is no column left to learn from; name a text column with text=COLUMN", code="missing")
     x, test_x = (np.hstack(sides) for sides in zip(*blocks.values(), strict=True))
-    return x, test_x, tuple(blocks), tuple(notes)
+    told = [note for made, empty in gaps.items() for note in _on_gaps(empty, made)]
+    return x, test_x, tuple(blocks), (*notes, *told)
 
 
 def _names_rows(train: pandas.Series, held: pandas.Series) -> bool:
@@ -89,15 +94,22 @@ def _names_rows(train: pandas.Series, held: pandas.Series) -> bool:
     return False
 
 
-def _gaps(train: pandas.Series, held: pandas.Series, what: str) -> Iterator[str]:
-    """A note on empty cells, where there are any."""
-    count = int(train.isna().sum() + held.isna().sum())
-    if count:
-        yield f"column {train.name!r} is empty in {rows(count)}: {what}"
+def _empty_cells(train: pandas.Series, held: pandas.Series) -> int:
+    return int(train.isna().sum() + held.isna().sum())
 
 
-def _filled(train: pandas.Series, held: pandas.Series) -> Iterator[str]:
-    return _gaps(train, held, "read as the median, and as missing in a column of its own")
+def _on_gaps(empty: Mapping[str, int], made: str) -> tuple[str, ...]:
+    """One note on all columns with empty cells.
+
+    >>> _on_gaps({"size": 2, "age": 0}, FILLED), len(_on_gaps({"size": 2, "age": 7}, FILLED))
+    (("column 'size' is empty in 2 rows: read as the median, and as missing in a column of its own",), 1)
+    """
+    counts = [(column, count) for column, count in empty.items() if count]
+    if len(counts) < 2:
+        return tuple(f"column {column!r} is empty in {rows(count)}: {made}" for column, count in counts)
+    listed = ", ".join(f"{column!r} in {rows(count)}" for column, count in counts[:COLUMNS_NAMED])
+    more = f" and {len(counts) - COLUMNS_NAMED} more" if len(counts) > COLUMNS_NAMED else ""
+    return (f"{len(counts)} columns have empty cells, {listed}{more}: {made}",)
 
 
 def _numbers(train: pandas.Series, held: pandas.Series) -> Block:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -100,6 +101,13 @@ def classes(train: pandas.DataFrame, held: pandas.DataFrame, target: str, within
         )
     total = len(y) + len(test_y)
     different = len(known | set(test_y))
+    if different > max(MANY_VALUES, total // 2) and all(map(_is_shares, y)):
+        raise InvalidInput(
+            f"target {target!r} holds soft labels, such as {shown(y[0])}; one class per row is judged: write the likeliest of "
+            "each, or one column per annotator, named by annotators=",
+            argument="target",
+            code="unsupported",
+        )
     if different > max(MANY_VALUES, total // 2):
         raise InvalidInput(
             f"target {target!r} holds {different} different labels in {total} rows, for example {shown(y[0])}; classes "
@@ -134,6 +142,16 @@ def _check_taught(held: pandas.DataFrame, y: list[str], test_y: list[str], targe
 def _words(column: pandas.Series) -> list[str]:
     whole = column.dtype.kind == "f" and (column % 1 == 0).all()
     return [str(label) for label in (column.astype(np.int64) if whole else column)]
+
+
+def _is_shares(label: str) -> bool:
+    """Whether a label is several numbers, for one class each.
+
+    >>> [_is_shares(label) for label in ('{"cat": 0.9, "dog": 0.1}', "[0.2, 0.8]", "0.2;0.8", "1234", "a b")]
+    [True, True, True, False, False]
+    """
+    numbers = re.findall(r"(?<![\w.])\d*\.\d+", label)
+    return len(numbers) > 1 and 0.9 < sum(map(float, numbers)) < 1.1
 
 
 def _check_blanks(labels: set[str], target: str) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +13,7 @@ from accredit.checks import needs
 from accredit.checks.arguments import check_fields
 from accredit.core import BoolArray, FloatArray
 from accredit.errors import InvalidInput, NotConverged
+from accredit.store.fingerprint import ADDED_LATER
 from accredit.valuation.scores import margins, score_named, score_tests
 from accredit.valuation.split import Split
 from accredit.valuation.utility import Utility
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     import torch
 
 OPTIMIZERS = ("adam", "adamw", "sgd")
+SCHEDULES = ("constant", "linear", "cosine", "step")
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,9 @@ class Recipe:
 
     The loss is cross-entropy for classes and squared error for numbers. `batch_size=None` takes all rows in every step. The
     optimiser is torch's, with torch's defaults; `adamw` decays weights beside the step instead of in the objective.
+
+    `schedule` says how the rate falls after `warmup_steps` steps in which it rises from 0: "linear" and "cosine" reach 0 after
+    the last step, as in transformers' Trainer; "step" multiplies it by `gamma` every `step_size` epochs, as torch's StepLR.
 
     >>> recipe = Recipe(epochs=20, rate=0.05, weight_decay=1e-3, optimizer="sgd", momentum=0.9)
     >>> recipe.epochs, recipe.batch_size, recipe.momentum
@@ -42,6 +48,10 @@ class Recipe:
     momentum: float = 0.0  # of sgd
     betas: tuple[float, float] = (0.9, 0.999)  # of adam and adamw, like eps
     eps: float = 1e-8
+    schedule: str = field(default="constant", metadata=ADDED_LATER)  # or linear, cosine, step
+    warmup_steps: int = field(default=0, metadata=ADDED_LATER)
+    step_size: int = field(default=1, metadata=ADDED_LATER)  # epochs; of step, like gamma
+    gamma: float = field(default=0.1, metadata=ADDED_LATER)
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -65,6 +75,41 @@ class Recipe:
                 argument="betas",
                 code="range",
             )
+
+        if self.schedule not in SCHEDULES:
+            raise InvalidInput(
+                f"schedule {self.schedule!r} is unknown; write one of {', '.join(SCHEDULES)}. One that looks at losses "
+                "cannot be known before training",
+                argument="schedule",
+                code="unknown",
+            )
+        if self.warmup_steps < 0 or self.step_size < 1 or not 0 < self.gamma <= 1:
+            raise InvalidInput(
+                f"warmup_steps is {self.warmup_steps}, step_size {self.step_size} and gamma {self.gamma:g}; give steps from 0 "
+                "on, epochs from 1 on, and a factor above 0 and up to 1",
+                argument="schedule",
+                code="range",
+            )
+
+    def rates(self, steps: int) -> list[float]:
+        """The rate of every one of `steps` steps, as many in each epoch.
+
+        >>> Recipe(epochs=2, rate=1.0, schedule="linear", warmup_steps=2).rates(4)
+        [0.0, 0.5, 1.0, 0.5]
+        >>> Recipe(epochs=2, rate=1.0, schedule="step").rates(4)
+        [1.0, 1.0, 0.1, 0.1]
+        """
+        warm = self.warmup_steps
+
+        def factor(number: int) -> float:
+            if number < warm:
+                return number / warm
+            done = (number - warm) / (steps - warm)
+            if self.schedule == "step":
+                return self.gamma ** (number * self.epochs // steps // self.step_size)
+            return {"constant": 1.0, "linear": 1 - done, "cosine": (1 + math.cos(math.pi * done)) / 2}[self.schedule]
+
+        return [self.rate * factor(number) for number in range(steps)]
 
     def optimiser(self, parameters: Iterable[torch.nn.Parameter]) -> torch.optim.Optimizer:
         """Torch's own optimiser, with these settings."""
@@ -141,10 +186,12 @@ class TorchTraining(Utility):
             module.train()
             steps = recipe.optimiser(module.parameters())
             size = recipe.batch_size or len(rows)
+            rates = iter(recipe.rates(recipe.epochs * -(-len(rows) // size)))
             for _ in range(recipe.epochs):
                 order = torch.randperm(len(rows)) if size < len(rows) else torch.arange(len(rows))
                 for start in range(0, len(rows), size):
                     batch = order[start : start + size]
+                    steps.param_groups[0]["lr"] = next(rates)
                     steps.zero_grad()
                     loss = row_losses(module(x[batch]), y[batch]).mean()
                     torch.autograd.backward(loss)

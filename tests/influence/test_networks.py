@@ -11,11 +11,12 @@ from numpy.testing import assert_allclose
 
 from accredit.errors import InvalidInput
 from accredit.influence.functions import Influences
-from accredit.influence.gradient_store import GradientStore, projection
+from accredit.influence.gradient_store import GradientStore
 from accredit.influence.kfac import kronecker, mean_influence, network_influence
 from accredit.influence.layers import row_gradients, track_layers
 from accredit.influence.losses import Classification, NextTokens, RegressionLoss, loss_named
 from accredit.influence.network import network, weights_of
+from accredit.influence.projections import principal_sides, random_sides
 from accredit.influence.tracin import tracin
 from tests.wording import reads, refused
 
@@ -208,13 +209,36 @@ def test_a_store_whose_sides_are_whole_is_the_block_solution(tmp_path: Path) -> 
 def test_a_projected_gradient_is_the_gradient_projected() -> None:
     model, data = _net(), _data(5)
     net = network(model, loss="classification")
-    project = projection(net, side=2, seed=3)
+    project = random_sides(net, side=2, seed=3)
     _, seen = row_gradients(model, net.layers, net.loss, data)
     for layer in net.layers:
         a, b = project.sides[layer.name]
         assert a is not None and b is not None
         wanted = torch.einsum("noi,oq,ik->nqk", seen[layer.name].gradients(), b, a).flatten(1)
         assert_allclose(project.apply(net.layers, seen)[layer.name].numpy(), wanted.numpy(), atol=1e-5)
+
+
+def test_principal_sides_are_the_first_eigenvectors_and_are_kept_in_the_folder(tmp_path: Path) -> None:
+    model, train, queries = _net(), _data(60), _data(4, seed=1)
+    net = network(model, loss="classification")
+    sides = principal_sides(net, train, side=2, seed=0).sides
+    for layer in net.layers:
+        grams = [0.0, 0.0]
+        for _, _, seen in net.passes(train, draw=0):
+            told = [part.flatten(0, 1).double().numpy() for part in (seen[layer.name].a, seen[layer.name].g)]
+            grams = [gram + t.T @ t for gram, t in zip(grams, told, strict=True)]
+        for gram, side in zip(grams, sides[layer.name], strict=True):
+            if side is None:
+                continue
+            first = np.linalg.eigh(gram)[1][:, -2:]  # the same plane: all of it is seen
+            assert_allclose(np.linalg.norm(first.T @ side.double().numpy(), axis=0), 1.0, rtol=1e-4)
+    store = GradientStore.build(tmp_path / "s", net, train, side=2)
+    again = GradientStore(tmp_path / "s").search(net, queries).matrix
+    assert_allclose(again, store.search(net, queries).matrix)
+    with refused("conflict", "folder"):
+        GradientStore.build(tmp_path / "s", net, train, side=2, sides="random")
+    with refused("unknown", "sides"):
+        GradientStore.build(tmp_path / "t", net, train, sides="best")
 
 
 def test_a_broken_store_goes_on_and_foreign_ones_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

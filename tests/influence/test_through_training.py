@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -25,7 +26,19 @@ RECIPES = {
     "adam": Recipe(3, 0.01, 0.01, 7, "adam", eps=1e-3),
     "adamw": Recipe(3, 0.01, 0.1, 7, "adamw", betas=(0.8, 0.99), eps=1e-3),
     "all rows": Recipe(6, 0.05, 0.01, None, "adam", eps=1e-3),
+    "warm-up and cosine": Recipe(3, 0.01, 0.1, 7, "adamw", eps=1e-3, schedule="cosine", warmup_steps=3),
+    "linear": Recipe(3, 0.1, 0.01, 7, "sgd", momentum=0.9, schedule="linear", warmup_steps=2),
+    "every other epoch a tenth": Recipe(5, 0.1, 0.01, 7, "sgd", schedule="step", step_size=2),
 }
+
+
+def scheduler_of(recipe, optimiser, steps):
+    """What people put beside their optimiser: torch's own, or transformers'."""
+    if recipe.schedule == "step":
+        return torch.optim.lr_scheduler.StepLR(optimiser, recipe.step_size * steps // recipe.epochs, recipe.gamma)
+    transformers = pytest.importorskip("transformers")
+    name = recipe.schedule if recipe.schedule != "constant" else "constant_with_warmup"
+    return transformers.get_scheduler(name, optimiser, num_warmup_steps=recipe.warmup_steps, num_training_steps=steps)
 
 
 def small_data(rows=25, seed=0):
@@ -48,12 +61,14 @@ def train_with_torch(model, data, recipe, batches, weights, averaged):
         "adam": lambda: torch.optim.Adam(chosen, recipe.rate, recipe.betas, recipe.eps, recipe.weight_decay),
         "adamw": lambda: torch.optim.AdamW(chosen, recipe.rate, recipe.betas, recipe.eps, recipe.weight_decay),
     }[recipe.optimizer]()
+    scheduler = scheduler_of(recipe, optimiser, len(batches))
     for rows in batches:
         optimiser.zero_grad()
         share = weights[list(rows)]
         losses = torch.nn.functional.cross_entropy(model(data["x"][list(rows)]), data["labels"][list(rows)], reduction="none")
         ((share * losses).sum() / (share.sum() if averaged else len(rows))).backward()
         optimiser.step()
+        scheduler.step()
     return model.eval()
 
 
@@ -262,6 +277,22 @@ def test_losses_and_optimisers_without_derivatives_are_named_with_the_cure():
         training_run(model, data, torch.optim.RMSprop(model.parameters()), loss="classification")
     with refused("unknown", "optimizer"):
         Recipe(optimizer="lbfgs")
+
+
+def test_schedules_that_are_not_known_are_named_with_those_that_are():
+    with refused("unknown", "schedule", has="cosine"):
+        Recipe(schedule="plateau")
+    for odd in ({"warmup_steps": -1}, {"step_size": 0}, {"gamma": 0.0}):
+        with refused("range", "schedule"):
+            Recipe(**odd)
+
+
+def test_a_run_with_another_schedule_is_another_run():
+    data, recipe = small_data(), RECIPES["linear"]
+    run = training_run(small_model(), data, recipe, loss="classification")
+    other = training_run(small_model(), data, replace(recipe, schedule="constant"), loss="classification")
+    with refused("conflict", "trained"):
+        run.check_trained(other.trained_model())
 
 
 def test_a_model_of_another_run_is_refused():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -57,3 +58,12 @@ def test_another_version_goes_on_with_a_journal(tmp_path, monkeypatch) -> None:
     assert fingerprint(data=1).differs_from(game.fingerprint.parts)
     with Journal(tmp_path / "run.db") as journal, pytest.raises(Exception, match="another game"):
         durable(KNNUtility(CLASSES, 2), journal, "serial")
+
+
+def test_settings_that_came_later_do_not_rename_the_games_of_older_journals() -> None:
+    pytest.importorskip("torch")
+    from accredit.valuation import Recipe
+
+    recipe = Recipe(20, 0.1, 0.01, 7, "sgd", 0.9)
+    assert fingerprint(model=[recipe]).digest == "154da1d1ee851f36ad1580a2765e06fb"  # before there were schedules
+    assert fingerprint(model=[replace(recipe, schedule="cosine")]).digest != fingerprint(model=[recipe]).digest

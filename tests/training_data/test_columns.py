@@ -34,6 +34,12 @@ def test_a_gap_in_numbers_is_filled_by_the_training_median_and_marked():
     assert x[:, 1].sum() == 1 and says(" ".join(notes), "'size' is empty in 2 rows")
 
 
+def test_gaps_in_many_columns_are_one_note():
+    sizes = {f"size {i}": [None if row == i else float(row) for row in range(ROWS)] for i in range(12)}
+    notes = features_of(**sizes)[3]
+    assert len(notes) == 1 and says(notes[0], "12 columns have empty cells") and says(notes[0], "9 more")
+
+
 def test_a_column_without_gaps_is_as_it_stands():
     x, test_x, _, notes = features_of(size=[float(i) for i in range(ROWS)])
     assert_array_equal(np.vstack([x, test_x])[:, 0], range(ROWS))

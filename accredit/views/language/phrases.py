@@ -11,7 +11,7 @@ from accredit.checks.json_data import round_off
 from accredit.core import Attribution, Coalition, Interactions, Procedure
 from accredit.rows.result import TableExplanation
 from accredit.values.multichoice import MULTICHOICE
-from accredit.views.language.numbers import part_of, percent
+from accredit.views.language.numbers import chance_words, part_of, percent
 
 FLOW = "all attention that flows"
 ALL = 2e-3  # share of the whole that may be missing from what is called all of it
@@ -262,7 +262,4 @@ def unit(explanation: TableExplanation) -> str:
 def chance(explanation: TableExplanation, row: int | None = None) -> str:
     """The probability beside the score of a row, or of the base value; nothing where none is known, or the score is one."""
     found = None if explanation.payoff == "probability" else explanation.chance(row)
-    if found is None:
-        return ""
-    edge = min(found, 1 - found)
-    return percent(found, 1 if edge > 0.001 else 2) if edge >= 5e-5 else "above 99.99%" if found > 0.5 else "below 0.01%"
+    return "" if found is None else chance_words(found)

@@ -15,6 +15,7 @@ from accredit.views.language.printable import printable, short, width
 LINES, WIDTH = 24, 80
 COLOUR = re.compile("\x1b\\[[0-9;]*m")
 PAINTED_WORD = re.compile("(?:\x1b\\[[0-9;]*m|[^\\s\x1b])+|\\s+")
+FEWEST_OF_BODY = 8  # lines of a body that many warnings leave
 ROWS_OF_A_SCREEN = 10  # of a table that has other lines around it
 
 
@@ -66,7 +67,7 @@ def clip(lines: Iterable[str]) -> list[str]:
 def screen(
     answer: str, body: Sequence[str], details: Sequence[str] = (), more: bool = True, warnings: Sequence[str] = ()
 ) -> str:
-    """The answer, then the body; details are told on request, warnings always.
+    """The answer, then the body; details are told on request, warnings always. However many, they leave the body some lines.
 
     >>> print(screen("It rains.", ["drop"] * 30, ["seen from a window"], more=False).splitlines()[-1])
     … 9 more lines: --more
@@ -75,10 +76,10 @@ def screen(
     if more:
         return "\n".join([*head, *body, *warned, *fold_all(details)])
     told = len(fold_all(details))
-    room = LINES - len(head) - len(warned)
+    room = max(LINES - len(head) - len(warned), FEWEST_OF_BODY + 1)
     if told or len(body) > room:
         room -= 1
-    kept = list(body[: max(room, 1)])
+    kept = list(body[:room])
     while kept and not kept[-1].strip():
         kept.pop()
     hidden = sum(1 for line in body[len(kept) :] if line.strip()) + told
