@@ -137,8 +137,9 @@ class Surrogate:
     comes first stops the run. Within `seconds` the first payoffs show what one costs: all are asked if time allows, otherwise
     as many as leave the least error beside the arithmetic; numbers then depend on the machine, and `stopped` says so.
     Growing towards a half-width looks at 64, 128, 256, … pairs and gives look t the error δ/(t(t+1)), so that stopping early
-    does not spoil the interval. The estimated bias of the surrogate is added as far as it stands out of its noise, and
-    whole with `centre="debiased"`: less biased, usually less accurate. Cost beside the payoffs: O(M³) for M = min(budget/2, 2000), about a fiftieth of a CPU-second at 1,000 payoffs.
+    does not spoil the interval. The estimated bias of the surrogate is added as far as it stands out of its noise, and whole
+    with `centre="debiased"`: less biased, usually less accurate. Cost beside the payoffs: O(M³) for M = min(budget/2, 2000),
+    about a fiftieth of a CPU-second at 1,000 payoffs.
 
     >>> from accredit.games import FunctionGame
     >>> market = FunctionGame([f"seller {i}" for i in range(20)], lambda s: np.minimum(s.sum(axis=1), 8.0))
