@@ -3,7 +3,8 @@
 One backward pass (AttnLRP) names the candidates, or in long contexts one pass over each passage alone, so that no context is
 read in full more often than there are sentences to judge, and a few times more; the model then reads its
 own answer with all passages, with none, with every group of up to three candidates alone, and without those that are cited.
-Inside of what is cited the same is asked of its paragraphs, then of the sentences of those that say it. What a verdict
+What is then called supported is doubted once more, by its words and by other words of what is cited in the place of its own, and
+gets no verdict where a doubt holds. Inside of what is cited the same is asked of its paragraphs, then of the sentences of those that say it. What a verdict
 means, and its error rate, is in `accredit.answers.verdicts`.
 """
 
@@ -306,6 +307,7 @@ def cite(
     calibration: Calibration | None = None,
     quotes: bool = True,
     seed: int = 0,
+    server: Mapping[str, Any] | None = None,
     announce: Callable[[str], None] | None = None,
     **how: Any,
 ) -> Citations:
@@ -315,7 +317,8 @@ def cite(
     `memory` and `batch`. `spans` are strings of the answer to judge instead of its sentences. `error` is the share of wrong
     verdicts that is allowed for each origin; `calibration` is of this model (`calibrate`), by default that of
     SmolLM2-135M-Instruct, and the result says when the model is another one. `quotes` looks for the sentences inside of what is
-    cited, with some ten passes over that passage alone. `announce` is called once with what a long run will take.
+    cited, with some ten passes over that passage alone. `server` are settings of a model at a URL. `announce` is called once
+    with what a long run will take.
 
     >>> found = cite(context=["Anna lives in Rome .", "Boris owns a dog ."], query="Where does Anna live ?")
     >>> found.answer, round(found.citations[0].whole.surprise, 2), round(found.citations[0].none.surprise, 2)
@@ -329,7 +332,7 @@ def cite(
                 code="unknown",
             )
     subject = answer_subject(
-        answering_model(model, tokenizer),
+        answering_model(model, tokenizer, server),
         prompt,
         context=context,
         query=query,
