@@ -383,8 +383,9 @@ def on_twisted(told: Calibration) -> list[str]:
         "## Passages that turn on a small word\n",
         "Single cases of two books (`tools/twisted_facts.py`): out of date, replaced by a later passage, denied, doubted, only "
         "reported, beside another number, compared, turned round, half true, “all” for “some”. Both were written, and their "
-        "keys checked, before anything of either was read. Doubts were found with “almanac” in view, and “gazette” was read "
-        "once, after that; but one hand wrote both books and the list of words that turn a statement, so neither stands for "
+        "keys checked, before anything of either was read. Doubts were found with “almanac” in view, and “gazette” was "
+        "read once, with the rule fixed; but one hand wrote both books and the list of words that turn a statement, so neither "
+        "stands for "
         "wordings of others. A sentence that no passage says must not be called supported; of those that one says, some are "
         "given up.\n",
         "| book | not said, “supported”: without doubts | with doubts | said, “supported”: without doubts | with doubts |",
