@@ -121,7 +121,6 @@ RELATED = Turn(
 )
 TURNS = (DENIED, DOUBTED, REPORTED, BOUNDED, LESSENED, PARTLY, RELATED)
 PAST = _phrases("was|were|had|did|used to|war|waren|hatte*|wurde*|était|étaient|avait|fut")
-PRESENT = _phrases("is|are|has|have|be|been|does|do|ist|sind|hat|haben|est|sont|a|ont")
 PAST_FORM = re.compile(r"(?<!is )(?<!are )(?<!has )(?<!have )(?<!be )(?<!been )\b[a-z]{3,}ed\b")
 ALIKE = (  # words that say the same of how much or how often; a sentence may say them if what is cited says one
     "all|every|everybody|everyone|each|everything|alle|jeder|jede|jedes|sämtliche|tous|toutes|chaque",
@@ -254,7 +253,7 @@ def _turned(sentence: str, asked: str, whole: str, clauses: Sequence[str]) -> st
         if PAST.search(own) and not NOW.words.search(own) and (word := NOW.word("", clause)):
             return _as_written(word, whole)
         if denies(clause) and not denies(own):
-            return next(word for word in WORD.findall(clause) if denies(word))
+            return str(next(word for word in WORD.findall(clause) if denies(word)))
         for turn in TURNS:
             if (numbers or not turn.of_numbers) and not turn.words.search(own) and (word := turn.word(_low(whole), clause)):
                 return _as_written(word, whole)
