@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from accredit.valuation.purchases import Purchase, Purchases
 
 NAMED = 3  # players that a sentence names at one end
+NODES = 4  # of a cut that a sentence names
 NAME = 40  # cells of a player's name in a sentence
 WORDS_OF_A_NAME = 3  # beyond which rows are called by their texts, which are quoted
 SAID_FIRST = (NoteKind.NOTHING_KNOWN, NoteKind.NOTHING_EARNED)  # notes that are the answer
@@ -731,7 +732,7 @@ def edges_headline(found: GraphFlow) -> Headline:
     if found.cut is None:
         proof = f"proved by prices, gap {round_off(found.certificate['gap'], 1)}"
         return Headline("edges", f"Least cost {round_off(found.cost)}; {proof}.")
-    shown, more = [_name(node) for node in found.source_side[:NAMED]], len(found.source_side) - NAMED
+    shown, more = [_name(node) for node in found.source_side[:NODES]], len(found.source_side) - NODES
     around = ", ".join(shown) + f" and {more:,} more" * (more > 0)
     side = f"around {around}" if around else "at the sources"
     if found.value == 0:
