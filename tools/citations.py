@@ -390,7 +390,7 @@ def on_twisted(told: Calibration) -> list[str]:
         "| book | not said, “supported”: without doubts | with doubts | said, “supported”: without doubts | with doubts |",
         "|---|---:|---:|---:|---:|",
     ]
-    by_kind = dict[str, list[str]]()
+    by_kind, books = dict[str, list[str]](), []
     for book in twisted_facts.CASES:
         seen = told_apart([line for line in read(TWISTED) if line["book"] == book], twisted(book))
         if not seen:
@@ -402,13 +402,13 @@ def on_twisted(told: Calibration) -> list[str]:
             for own in ([each for each in some if each.truth is truth] for some in (plainly, found))
         ]
         text.append(f"| {book} | {' | '.join(cells)} |")
+        books.append(book)
         for kind in twisted_facts.KINDS:
             some = [each for each in found if each.made.kind == kind]
             tally = Counter(each.outcome for each in some)
             by_kind.setdefault(kind, []).append(f"{tally['right']} / {tally['wrong']} / {tally['untold']}")
     rows = [f"| {kind} | {twisted_facts.KINDS[kind]} | {' | '.join(cells)} |" for kind, cells in by_kind.items()]
-    count = max(map(len, by_kind.values()), default=0)
-    head = ["", f"| kind | | {' | '.join(list(twisted_facts.CASES)[:count])} |", "|---|---|" + "---:|" * count]
+    head = ["", f"| kind | | {' | '.join(books)} |", "|---|---|" + "---:|" * len(books)]
     return [*text, "", "Right / wrong / cannot tell, with doubts:", *head, *rows]
 
 

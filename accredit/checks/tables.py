@@ -12,6 +12,7 @@ import csv
 import gzip
 import io
 import json
+import math
 import re
 import warnings
 import zlib
@@ -479,9 +480,12 @@ def number(cell: str, where: str) -> float:
     try:
         if "_" in cell or not cell.isascii():  # Python takes 1_000 and digits of other scripts; tables do not
             raise ValueError
-        return float(cell)
+        read = float(cell)
     except ValueError:
         raise InvalidInput(f"{where} is {cell!r:.60}, which is not a number; write for example 0.5", code="type") from None
+    if math.isinf(read) and any(sign.isdigit() for sign in cell):
+        raise InvalidInput(f"{where} is {cell!r:.60}, beyond the largest number, 1.8e308; write inf for no limit", code="range")
+    return read
 
 
 def _text(value: object) -> str:

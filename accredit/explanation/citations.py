@@ -306,6 +306,7 @@ def cite(
     calibration: Calibration | None = None,
     quotes: bool = True,
     seed: int = 0,
+    server: Mapping[str, Any] | None = None,
     announce: Callable[[str], None] | None = None,
     **how: Any,
 ) -> Citations:
@@ -315,7 +316,8 @@ def cite(
     `memory` and `batch`. `spans` are strings of the answer to judge instead of its sentences. `error` is the share of wrong
     verdicts that is allowed for each origin; `calibration` is of this model (`calibrate`), by default that of
     SmolLM2-135M-Instruct, and the result says when the model is another one. `quotes` looks for the sentences inside of what is
-    cited, with some ten passes over that passage alone. `announce` is called once with what a long run will take.
+    cited, with some ten passes over that passage alone. `server` are settings of a model at a URL. `announce` is called once
+    with what a long run will take.
 
     >>> found = cite(context=["Anna lives in Rome .", "Boris owns a dog ."], query="Where does Anna live ?")
     >>> found.answer, round(found.citations[0].whole.surprise, 2), round(found.citations[0].none.surprise, 2)
@@ -329,7 +331,7 @@ def cite(
                 code="unknown",
             )
     subject = answer_subject(
-        answering_model(model, tokenizer),
+        answering_model(model, tokenizer, server),
         prompt,
         context=context,
         query=query,

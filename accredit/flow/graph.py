@@ -85,7 +85,7 @@ class Graph:
         for name in nodes:
             check_text(name, "a node of edges", empty=False)
         where = {name: at for at, name in enumerate(nodes)}
-        capacity, lower, cost = real_numbers([row[2:] for row in rows], "what edges carry and cost").T.copy()
+        capacity, lower, cost = _carried(rows)
         ends = np.array([[where[row[0]], where[row[1]]] for row in rows], dtype=np.int64)
         graph = cls(nodes, ends[:, 0], ends[:, 1], capacity, lower, cost)
         graph._check()
@@ -142,6 +142,23 @@ class Graph:
                 code="unknown",
             )
         return self.nodes.index(as_name(name))
+
+
+def _carried(rows: Sequence[Sequence[object]]) -> FloatArray:
+    """Capacities, lower bounds and costs, (3, m); what is not a number is named with its edge."""
+    try:
+        return real_numbers([row[2:] for row in rows], "what edges carry and cost").T.copy()
+    except InvalidInput as error:
+        code = error.code
+    for tail, head, *numbers in rows:
+        for name, value in zip(COLUMNS[2:], numbers, strict=True):
+            if not isinstance(value, int | float | np.integer | np.floating):
+                raise InvalidInput(
+                    f"the {name} of edge {tail} → {head} is {shown(value)}; give a number, as in ('s', 't', 1.0)",
+                    argument="edges",
+                    code=code,
+                )
+    raise InvalidInput("what edges carry and cost must be numbers", argument="edges", code=code)
 
 
 def layers_as_graph(network: LayeredNetwork) -> tuple[Graph, dict[str, float], dict[str, float]]:
@@ -549,8 +566,9 @@ def _merged_name(graph: Graph, s: int, t: int) -> Callable[[int], str]:
 
 
 def _net(graph: Graph, edges: FloatArray, node: int) -> float:
-    """What leaves a node, less what enters it."""
-    return float(edges[graph.tail == node].sum() - edges[graph.head == node].sum()) + 0.0
+    """What leaves a node, less what enters it; 0 where that is the rounding of what passes."""
+    leaves, enters = (float(edges[ends == node].sum()) for ends in (graph.tail, graph.head))
+    return 0.0 if abs(leaves - enters) <= len(edges) * EPSILON * (abs(leaves) + abs(enters)) else leaves - enters
 
 
 def _amounts(graph: Graph, edges: FloatArray, node: int, nodes: int, own: int, value: float, sign: float) -> dict[str, float]:

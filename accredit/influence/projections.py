@@ -111,7 +111,7 @@ def _first_directions(sketch: torch.Tensor, look: torch.Tensor, count: int) -> t
     inner = look.T @ y
     triangle = torch.linalg.cholesky((inner + inner.T) / 2 + added * torch.eye(len(inner)).to(inner))
     root = torch.linalg.solve_triangular(triangle, y.T, upper=False).T  # C ≈ root rootᵀ
-    return torch.linalg.svd(root, full_matrices=False)[0][:, :count]
+    return torch.as_tensor(torch.linalg.svd(root, full_matrices=False)[0][:, :count])
 
 
 def _gaussian(size: int, count: int, name: str) -> torch.Tensor:

@@ -326,9 +326,10 @@ def _of_estimator(model: sklearn.base.BaseEstimator) -> RowModel:
     if classes is not None and not len(classes):  # regressions of catboost say so of themselves
         classes = None
     if isinstance(classes, list):
+        first = "[:, 0]" if name == "ClassifierChain" else "[0]"  # a chain gives one array, the others one for each target
         raise InvalidInput(
             f"{name} predicts {len(classes)} targets at once, each with classes of its own; explain one of them: "
-            "lambda rows: model.predict_proba(rows)[0]",
+            f"lambda rows: model.predict_proba(rows){first}",
             argument="model",
             code="unsupported",
         )

@@ -17,6 +17,7 @@ from accredit.values.surrogate.intervals import FLOOR, AllPairs, Operator, Regre
 from accredit.values.surrogate.likelihood import Mixture, Observations, Solved, solve
 from accredit.values.surrogate.rows import CoalitionRows, Meeting
 from accredit.values.surrogate.stack import centred_sum, error_vector, honest_residual, optimism, weight_of_second
+from accredit.values.surrogate.streamed import size_trends
 from accredit.values.surrogate.walsh import Walsh
 
 # One fitted surrogate: what it predicts, how well it predicts pairs it has not seen, and the Shapley values of its mean.
@@ -221,8 +222,10 @@ def estimate(asked: PairedPayoffs, error: float, debiased: bool, fitted: int, rn
 
 
 def _gain(asked: PairedPayoffs, scale: float, left_out: FloatArray) -> float:
-    """By how much the surrogate shrinks the squared error of a regression, from the residuals that both leave out."""
+    """By how much the surrogate shrinks the squared error of a streamed regression, from the residuals that both leave out."""
+    trends = size_trends(asked.design.players)[asked.design.sizes]
     plain = asked.regression.left_out(asked.departures) / scale
+    plain = plain - trends @ np.linalg.lstsq(trends, plain, rcond=1e-9)[0]
     weight = asked.regression.reach * (1 - asked.design.inclusion)
     theirs, ours = (float(weight @ residual**2) for residual in (plain, left_out))
     return theirs / ours if ours > 0 else np.inf

@@ -56,7 +56,7 @@ def fit_seconds(fitted: int, beyond: int = 0) -> float:
 
 def stream_seconds(players: int) -> float:
     """What a pair costs a regression beside its payoffs."""
-    return 5e-7 + 2e-8 * players + 2e-10 * players**2
+    return 3e-7 + 1e-8 * players + 1.2e-10 * players**2
 
 
 def best_split(have: int, most: int, rate: float, left: float, slowness: float) -> PairCounts:

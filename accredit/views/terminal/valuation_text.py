@@ -17,7 +17,7 @@ from accredit.valuation.purchases import Purchase, Purchases
 from accredit.views.language.headlines import purchase_headline, worth_headline
 from accredit.views.language.numbers import BRIEF, between
 from accredit.views.language.phrases import PAIRS
-from accredit.views.language.printable import excerpt, printable
+from accredit.views.language.printable import excerpt, printable, width
 from accredit.views.terminal.columns import table
 from accredit.views.terminal.labels_text import labels_text
 from accredit.views.terminal.screen import ROWS_OF_A_SCREEN, clip, fold, fold_all, screen
@@ -184,15 +184,17 @@ def _share(value: float, low: float, high: float) -> str:
 
 
 def _rank(report: Valuation, rows: int) -> list[str]:
-    """The highest and the lowest credits."""
-    values = report.values.ranked()
-    if len(values) <= rows:
-        return credit_table(values, rows, "row")
-    low = rows // 3
-    kept = values[[*range(rows - low), *range(len(values) - low, len(values))]]
-    lines = credit_table(kept, rows, "row")
-    ends = 1 + rows - low
-    return [*lines[:ends], f"… {len(values) - rows} more …", *lines[ends:]]
+    """The highest and the lowest credits, each row beside the beginning of its text."""
+    values, few = report.values.ranked(), len(report.values) <= rows
+    low = 0 if few else rows // 3
+    kept = values if few else values[[*range(rows - low), *range(len(values) - low, len(values))]]
+    header, *lines = credit_table(kept, rows, "row")
+    texts = [excerpt(report.rows.texts.get(player, ""), TEXT) for player in kept.players]
+    wide = max(map(width, lines), default=0)
+    lines = clip(f"{line}{' ' * (wide - width(line))}  {text}".rstrip() for line, text in zip(lines, texts, strict=True))
+    hidden = [] if few else [f"… {len(values) - rows} more …"]
+    ends = len(lines) - low
+    return [header, *lines[:ends], *hidden, *lines[ends:]]
 
 
 def spark(curve: Curve, among: Sequence[Curve]) -> str:
