@@ -169,7 +169,7 @@ def _unnamed(end: Lead, voice: Voice, count: int) -> str:
     if end.support is Support.UNCERTAIN:
         assert end.ends is not None
         largest = f"{brief(end.credit[0])}, may be nothing (interval {between(*end.ends, 3)})"
-        return f"no {voice.noun} stands out: even the largest credit, {largest}"
+        return f"no {voice.noun} stands out: the largest credit, {largest}"
     which = f"all {count:,}" if len(end.players) == count else f"the {len(end.players):,} largest"
     return f"no single {voice.noun} leads: the intervals of {which} overlap"
 
