@@ -138,6 +138,9 @@ OWN: Mapping[str, tuple[Kind, ...]] = {  # options that say what is explained ->
     "prompt": ("answer",),
     "max_new_tokens": ("answer",),
 }
+LIKE_A_PATH = re.compile(  # what nobody means as a text: a path, or a word that ends as the name of a file does
+    r"(\.{0,2}|~)/\S+|\S+/|\S+\.(txt|text|md|csv|tsv|jsonl?|parquet|feather|xlsx?|gz|zip|npy|npz|onnx)"
+)
 USUAL = ("model", "methods", "target", "budget")  # options that the short help shows
 TOPICS = {str(kind): Topic(TITLES[kind], tuple(name for name, kinds in OWN.items() if kind in kinds)) for kind in REQUESTS}
 TOPICS |= {"gradients": Topic("Gradients and attention", SETTINGS)}
@@ -350,7 +353,7 @@ def kind_of(subject: str) -> str:
     if folder:
         return "folder"
     if not there:
-        if re.fullmatch(r"\S+\.(txt|csv|tsv)", subject) or names_a_picture(subject):
+        if LIKE_A_PATH.fullmatch(subject) or names_a_picture(subject):
             raise InvalidInput(f"there is no file {subject!r}; give the path of a file that exists, or a text", code="missing")
         return "text"
     return "image" if is_picture_file(path) else "file"

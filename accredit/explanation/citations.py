@@ -1,11 +1,11 @@
 """Citations that can be checked: for each sentence of an answer where it comes from, and the passes that show it.
 
 One backward pass (AttnLRP) names the candidates, or in long contexts one pass over each passage alone, so that no context is
-read in full more often than there are sentences to judge, and a few times more; the model then reads its
-own answer with all passages, with none, with every group of up to three candidates alone, and without those that are cited.
-What is then called supported is doubted once more, by its words, and by other words of what is cited in the place of its own:
-it gets no verdict where a doubt holds. Inside of what is cited the same is asked of its paragraphs, then of the sentences of
-those that say it. What a verdict means, and its error rate, is in `accredit.answers.verdicts`.
+read in full more often than there are sentences to judge, and a few times more; the model then reads its own answer with all
+passages, with none, with every group of up to three candidates alone, and without those that are cited. What is then called
+supported is doubted once more, by its words and by other words of what is cited in the place of its own, and gets no verdict
+where a doubt holds. Inside of what is cited the same is asked of its paragraphs, then of the sentences of those that say it.
+What a verdict means, and its error rate, is in `accredit.answers.verdicts`.
 """
 
 from __future__ import annotations

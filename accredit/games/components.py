@@ -193,7 +193,6 @@ def _mixing(site: Site, plays: torch.Tensor, instead: torch.Tensor | None) -> Ac
     return act
 
 
-@check_arguments
 def component_game(
     model: TextModel | torch.nn.Module,
     inputs: str | Tensors | torch.Tensor,

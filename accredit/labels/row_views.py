@@ -11,6 +11,7 @@ from accredit.checks import needs, real_numbers
 from accredit.core import FloatArray, IntArray
 from accredit.core.statistics import units
 from accredit.errors import InvalidInput
+from accredit.valuation.split import LARGEST_NUMBER
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -84,6 +85,12 @@ def scale(view: View, name: str) -> View:
             "median of the column",
             argument="features",
             code="not-finite",
+        )
+    if x.size and (largest := float(np.abs(x).max())) > LARGEST_NUMBER:
+        raise InvalidInput(
+            f"features {name!r} hold {largest:g}, and squares of numbers above {LARGEST_NUMBER:g} overflow; scale them first",
+            argument="features",
+            code="range",
         )
     return (x - x.mean(axis=0)) / units(x)
 

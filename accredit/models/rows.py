@@ -421,10 +421,10 @@ def _of_xgboost(model: xgboost.XGBModel | xgboost.Booster) -> RowModel:
         if classes is None:
             value = lambda rows: model.predict(cells(rows))  # noqa: E731
             return RowModel({"value": value, _raw_unit(str(model.objective)): raw}, None, name, model)
-        chances = lambda rows: model.predict_proba(cells(rows))  # noqa: E731
+        likely = lambda rows: model.predict_proba(cells(rows))  # noqa: E731
         if _labels_at_once(model.get_booster()) > 1:
-            return RowModel({"logit": raw, "value": chances}, None, name, model)
-        return RowModel(_score(raw, chances), tuple(map(str, classes)), name, model)
+            return RowModel({"logit": raw, "value": likely}, None, name, model)
+        return RowModel(_score(raw, likely), tuple(map(str, classes)), name, model)
     import xgboost
 
     def predict(rows: Sized, margin: bool) -> npt.NDArray[np.float32]:
@@ -453,7 +453,7 @@ def _xgboost_cells(model: xgboost.XGBModel, rows: Table) -> Table:
     """A frame of numbers of one type as an array, where the model takes one for the other: xgboost looks at every column of a
     frame, which takes ten times as long as predicting a row."""
     booster = model.get_booster()
-    named = hasattr(rows, "iloc") and list(rows.columns) == booster.feature_names
+    named = list(getattr(rows, "columns", ())) == booster.feature_names
     if not named or model.booster == "gblinear" or "c" in (booster.feature_types or ()):
         return rows
     numbers = as_array_of_numbers(rows)

@@ -53,7 +53,7 @@ BY_DIFFERENCES = (
 )
 _POOL_LIMIT = "the surrogate's credit is corrected by sampled differences between model and surrogate"
 OF_POOL = (
-    Claim("efficiency", Holds.EXACTLY, "what a row's prediction leaves is shared out"),
+    Claim("efficiency", Holds.EXACTLY, "what a row's prediction leaves is divided, too"),
     Claim("symmetry", Holds.IN_THE_LIMIT, _POOL_LIMIT),
     Claim("null player", Holds.IN_THE_LIMIT, _POOL_LIMIT),
     Claim("linearity", Holds.IN_THE_LIMIT, _POOL_LIMIT),

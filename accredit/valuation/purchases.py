@@ -5,6 +5,9 @@ averages hide that a copy is worth nothing beside what it copies. For money b,
 
 $$S^*(b) = \arg\max_{S:\ \sum_{i \in S} p_i \le b} v(S).$$
 
+A source is never bought beside its copy, which shares nine tenths of the rows: whoever has rows can write them twice for
+nothing, so that what a copy seems to add, where neighbours are counted, is not worth money.
+
 Payoffs are means over test rows. The best of many sets looks better than it is, so "surely" compares it with every other set
 that the money buys, test row by test row, all comparisons at once (Bonferroni): a wrong one is called the best in at most 5 %
 of draws.
@@ -116,7 +119,7 @@ def best_purchases(
     """The best purchase for every amount of money, from all 2ⁿ payoffs (bit i of the index: source i is bought).
 
     `by_part` holds the payoffs as parts of the test rows see them, (2ⁿ, parts); without it nothing is sure. `copied` says which
-    share of one source's rows another has, too.
+    share of one source's rows another has, too: from nine tenths on, no set holds both.
 
     >>> plan = best_purchases(("A", "B", "C"), [0, 50, 20, 75, 25, 80, 90, 100], {"A": 5, "B": 3, "C": 2})
     >>> [(one.price, one.sources, one.payoff.value) for one in plan.best]
@@ -135,8 +138,15 @@ def best_purchases(
     known = _Payoffs(names, worth, by_part, level)
     bought = np.array([[row >> i & 1 for i in range(len(names))] for row in range(len(worth))], dtype=bool)
     costs = bought @ np.array([each[name] for name in names])
-    best = tuple(known.purchase(row, bought, costs) for row in _frontier(worth, costs))
+    sensible = np.flatnonzero(~_holds_copies(bought, names, copied or {}))
+    best = tuple(known.purchase(row, sensible, bought, costs) for row in _frontier(worth, costs, sensible))
     return Purchases(each, best, _redundant(known, each, copied or {}))
+
+
+def _holds_copies(bought: BoolArray, names: Coalition, copied: Mapping[tuple[str, str], float]) -> BoolArray:
+    """Which sets (2ⁿ,) hold a source and its copy."""
+    pairs = [(names.index(one), names.index(other)) for (one, other), share in copied.items() if share >= COPY]
+    return np.array([any(row[i] and row[j] for i, j in pairs) for row in bought], dtype=bool)
 
 
 def check_prices(prices: Mapping[str, float], sources: Sequence[str]) -> dict[str, float]:
@@ -166,11 +176,11 @@ def check_prices(prices: Mapping[str, float], sources: Sequence[str]) -> dict[st
     return {name: float(prices[name]) for name in sources}
 
 
-def _frontier(worth: FloatArray, costs: FloatArray) -> list[int]:
+def _frontier(worth: FloatArray, costs: FloatArray, among: IntArray) -> list[int]:
     """The sets that are better than every set that costs no more, cheapest first."""
     found: list[int] = []
     rounding = ALIKE * float(np.abs(worth).max())
-    for row in np.lexsort((-worth, costs)).tolist():
+    for row in among[np.lexsort((-worth[among], costs[among]))].tolist():
         if not found or worth[row] > worth[found[-1]] + rounding:
             found.append(row)
     return found
@@ -195,8 +205,8 @@ class _Payoffs:
         half = float(seen.std(ddof=1) / np.sqrt(parts) * student.ppf(1 - (1 - self.level) / (2 * comparisons), parts - 1))
         return Estimate(value, value - half, value + half, Precision.interval("Student's t over test rows"), self.level)
 
-    def purchase(self, row: int, bought: BoolArray, costs: FloatArray) -> Purchase:
-        others = np.flatnonzero((costs <= costs[row]) & (np.arange(len(costs)) != row))
+    def purchase(self, row: int, among: IntArray, bought: BoolArray, costs: FloatArray) -> Purchase:
+        others = among[(costs[among] <= costs[row]) & (among != row)]
         rivals = self._not_worse(row, others)
         cheaper = None if rivals is None else rivals[costs[rivals] < costs[row]]
         first = (

@@ -245,6 +245,7 @@ def test_the_same_text_with_two_labels_is_a_contradiction() -> None:
         ([0, 1] * 20, {"features": np.full((40, 2), np.nan)}, "finite"),
         ([0] * 40, {"features": np.zeros((40, 2))}, "two classes"),
         ([0, 1] * 20 + [2], {"features": np.zeros((41, 2))}, "one row only"),
+        ([0, 1] * 20, {"features": np.full((40, 2), 1e300)}, "scale them first"),
         (["yes", "no"] * 20 + ["Yes"], {"features": np.zeros((41, 2))}, "if it is 'yes', write both alike"),
         ([0, 1] * 5, {"features": np.zeros((10, 2))}, "at least 20"),
         ([0, 1] * 20, {"texts": ["a"] * 39 + [""]}, "non-empty"),

@@ -84,3 +84,6 @@ def test_a_copy_is_named_although_counting_its_rows_twice_pays() -> None:
     )
     assert [(one.source, one.beside, one.is_copy) for one in found.redundant] == [("B", "A", True)]
     assert found.redundant[0].adds_beside.above(0.0)
+    assert found.within(100).sources == ("A", "C")  # B's rows are A's: nobody need buy them twice
+    some = best_purchases(NAMES, worth, {"A": 5, "B": 7, "C": 5}, copied={("A", "B"): 0.5, ("B", "A"): 0.5})
+    assert some.within(100).sources == NAMES  # half of each is its own

@@ -274,7 +274,7 @@ def test_seconds_and_a_budget_stop_at_whichever_comes_first():
 
 
 def test_a_budget_that_leaves_no_time_to_fit_all_its_pairs_says_so(monkeypatch):
-    busy = Trial(pairs=64, slowness=60.0, gain=20.0)
+    busy = Trial(pairs=64, slowness=300.0, gain=20.0)
     monkeypatch.setattr(Surrogate, "_trial", lambda self, asked: busy)
     values = Surrogate(1000, seconds=5).solve(gloves(16))
     assert values.payoffs == 1000 and values.certificate["pairs fitted"] == 250

@@ -191,7 +191,7 @@ def _encoder(columns: tuple[str, ...] | None, codes: list[Category], source: str
     """Rows as numbers: categories of a frame become the codes that the model gave them."""
 
     def encode(rows: Table) -> FloatArray:
-        if not hasattr(rows, "iloc"):
+        if isinstance(rows, np.ndarray):
             return np.asarray(rows, dtype=np.float64).reshape(len(rows), -1)
         if columns is not None:
             check_columns(rows, columns, source)
@@ -261,7 +261,7 @@ def _lightgbm_encoder(booster: lightgbm.Booster, columns: tuple[str, ...], sourc
     remembered = getattr(booster, "pandas_categorical", None) or []
 
     def encode(rows: Table) -> FloatArray:
-        if not hasattr(rows, "iloc"):
+        if isinstance(rows, np.ndarray):
             return np.asarray(rows, dtype=np.float64).reshape(len(rows), -1)
         import pandas
 
@@ -269,7 +269,7 @@ def _lightgbm_encoder(booster: lightgbm.Booster, columns: tuple[str, ...], sourc
         check_columns(pandas.DataFrame(columns=written), columns, source)
         known = iter(remembered)
         parts = []
-        for column in columns_of(rows):
+        for _, column in rows.items():
             if isinstance(column.dtype, pandas.CategoricalDtype):
                 categories = next(known, None)
                 column = column if categories is None else column.cat.set_categories(categories)

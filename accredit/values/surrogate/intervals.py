@@ -92,7 +92,7 @@ class Regression:
 
     @property
     def reach(self) -> FloatArray:
-        return np.einsum("it,it->t", self._matrix, self._matrix)
+        return np.asarray(np.einsum("it,it->t", self._matrix, self._matrix))
 
 
 def trust(operator: Operator, design: Design, correction: FloatArray, left_out: FloatArray) -> float:

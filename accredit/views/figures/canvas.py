@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 LONGEST = 28  # characters of a name
 TITLE = 88  # characters of a line of a title, less those of names beside it
+LONG_NUMBER = 1e5  # from which on the numbers below an axis are so long that only a few stand apart
 ALONE = 0.775  # share of a figure's width that its only Axes have before they are laid out
 WIDTH, LINE_HEIGHT, FRAME_HEIGHT = 7.4, 0.34, 1.5  # inches of a figure: its width, one line of bars, and what is around them
 
@@ -170,11 +171,14 @@ def write_names(ax: Axes) -> None:
 
 
 def fold_numbers(ax: Axes) -> None:
-    """Very large and very small numbers of an axis share one power of ten, which its label names; called last."""
-    from matplotlib.ticker import FuncFormatter, ScalarFormatter
+    """Very large and very small numbers of an axis share one power of ten, which its label names; long ones below it are few.
+    Called last."""
+    from matplotlib.ticker import FuncFormatter, MaxNLocator, ScalarFormatter
 
     for axis, ends in ((ax.xaxis, ax.get_xlim()), (ax.yaxis, ax.get_ylim())):
         largest = max(map(abs, ends))
+        if axis is ax.xaxis and largest >= LONG_NUMBER and isinstance(axis.get_major_formatter(), ScalarFormatter):
+            axis.set_major_locator(MaxNLocator(4))
         if not isinstance(axis.get_major_formatter(), ScalarFormatter) or 1e-3 <= largest < 1e6 or largest == 0:
             continue
         power = floor(log10(largest))

@@ -14,6 +14,7 @@ from accredit.values.multichoice import MULTICHOICE
 from accredit.views.language.numbers import chance_words, part_of, percent
 
 FLOW = "all attention that flows"
+WHOLE_CHANGE = "the whole change"
 ALL = 2e-3  # share of the whole that may be missing from what is called all of it
 INITIALS = {"agf": "attention × gradient", "gf": "gradient", "af": "attention", "norm": "attention × value length"}
 # Names that are written in one way only.
@@ -143,7 +144,7 @@ def error_bars(result: Attribution | Interactions) -> str:
     return "± s.e." if result.stderr is not None else "exact" if result.exact else "no interval"
 
 
-def in_words(result: Attribution, whole: str = "the whole change") -> str:
+def in_words(result: Attribution, whole: str = WHOLE_CHANGE) -> str:
     """What the numbers are, and whether they add up; a flow adds up to itself (`FLOW`), whatever it did to the output.
 
     >>> in_words(Attribution(("a", "b"), [6, 4], total=10, method="by hand"))

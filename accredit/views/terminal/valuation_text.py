@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from accredit.views.language.phrases import PAIRS
 from accredit.views.language.printable import excerpt, printable, width
 from accredit.views.terminal.columns import table
 from accredit.views.terminal.labels_text import labels_text
-from accredit.views.terminal.screen import ROWS_OF_A_SCREEN, clip, fold, fold_all, screen
+from accredit.views.terminal.screen import ROWS_OF_A_SCREEN, WIDTH, clip, fold, fold_all, screen
 from accredit.views.terminal.text import credit_table, facts
 
 WORTH = "worth"  # what the number of a row is called
@@ -34,6 +34,7 @@ PURCHASES = "What to buy: the best of all sets of groups for the money"
 LISTED = f"The worst are listed, {ROWS_LISTED} at most; they need not be labelled wrongly."
 SHOWN = 20  # players in the terminal
 TEXT = 48  # characters of a row's text
+LEAST_TEXT = 16  # characters, below which a text beside a table says nothing
 DOTS = "▁▂▃▄▅▆▇█"
 
 
@@ -122,7 +123,10 @@ def redundancy(found: Purchases) -> list[str]:
         )
         if one.is_copy:
             money = f"{found.prices[one.source]:g} for {source}, {found.prices[one.beside]:g} for {beside}"
-            said[-1] += f" Buy one of the two ({money}): what a copy adds, it adds by counting the same rows twice."
+            said[-1] += (
+                f" Buy one of the two ({money}): what a copy adds, it adds by counting the same rows twice. No "
+                "purchase holds both."
+            )
     return said
 
 
@@ -184,17 +188,33 @@ def _share(value: float, low: float, high: float) -> str:
 
 
 def _rank(report: Valuation, rows: int) -> list[str]:
-    """The highest and the lowest credits, each row beside the beginning of its text."""
-    values, few = report.values.ranked(), len(report.values) <= rows
-    low = 0 if few else rows // 3
-    kept = values if few else values[[*range(rows - low), *range(len(values) - low, len(values))]]
-    header, *lines = credit_table(kept, rows, "row")
-    texts = [excerpt(report.rows.texts.get(player, ""), TEXT) for player in kept.players]
-    wide = max(map(width, lines), default=0)
-    lines = clip(f"{line}{' ' * (wide - width(line))}  {text}".rstrip() for line, text in zip(lines, texts, strict=True))
-    hidden = [] if few else [f"… {len(values) - rows} more …"]
-    ends = len(lines) - low
-    return [header, *lines[:ends], *hidden, *lines[ends:]]
+    """The highest and the lowest credits."""
+    values = report.values.ranked()
+    texts = {} if report.rows.groups else report.rows.texts
+    who = "group" if report.rows.groups else "row"
+    if len(values) <= rows:
+        return _beside_texts(credit_table(values, rows, who), values.players, texts)
+    low = rows // 3
+    kept = values[[*range(rows - low), *range(len(values) - low, len(values))]]
+    lines = _beside_texts(credit_table(kept, rows, who), kept.players, texts)
+    ends = 1 + rows - low
+    return [*lines[:ends], f"… {len(values) - rows} more …", *lines[ends:]]
+
+
+def _beside_texts(lines: Sequence[str], players: Sequence[str], texts: Mapping[str, str]) -> list[str]:
+    """Every line of a table with the text of its row, where there is room; the first line is the header.
+
+    >>> _beside_texts(["row    credit", "row 1  0.5"], ["row 1"], {"row 1": "A gripping film."})
+    ['row    credit', 'row 1  0.5     A gripping film.']
+    """
+    room = max(map(width, lines))
+    if not texts or room > WIDTH - LEAST_TEXT:
+        return list(lines)
+    said = [excerpt(texts.get(player, ""), TEXT) for player in players]
+    return [
+        lines[0],
+        *clip(f"{line}{' ' * (room - width(line))}  {text}".rstrip() for line, text in zip(lines[1:], said, strict=True)),
+    ]
 
 
 def spark(curve: Curve, among: Sequence[Curve]) -> str:

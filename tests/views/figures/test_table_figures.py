@@ -286,6 +286,24 @@ def _read_line(axes, e):
     return low + (axes.lines[0].get_ydata() - bottom) / (top - bottom) * (high - low)
 
 
+def test_a_heat_map_tells_predictions_from_the_base_value_and_rounding_from_either():
+    def above(base, prediction):
+        e = explained(rows=1)
+        axes = figures.heatmap(replace(e, base=np.array([base]), prediction=np.array([[prediction]])))
+        return [label.get_text() for label in axes.get_yticklabels() if "=" in label.get_text()]
+
+    assert above(2.5, 1.75) == ["f(x) = 1.75", "base value = 2.5"]
+    assert above(0.1, 0.1 + 1e-17 + 2e-17) == ["f(x) = 0.1"]
+
+
+def test_long_numbers_below_an_axis_are_few():
+    e = explained(players=4)
+    large = replace(e, credit=e.credit * 1.2e5, base=e.base * 0.0, prediction=e.prediction * 1.2e5)
+    for draw in (figures.bar, figures.waterfall):
+        low, high = draw(large).get_xlim()
+        assert sum(low <= tick <= high for tick in pyplot.gca().get_xticks()) <= 5
+
+
 def test_a_change_is_found_where_it_is_and_noise_has_none():
     rng = np.random.default_rng(5)
     noise = rng.normal(size=200)
