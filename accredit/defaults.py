@@ -6,10 +6,12 @@ import math
 from typing import Literal
 
 LEVEL = 0.95  # of every interval
+FLOW_EPSILON = 1e-6  # of the maximum, that a flow picked by the barrier rule may lose
 AUTO_EXACT = 12  # players; without a stated budget, up to 4,096 payoffs are asked for
 EXACT_LIMIT = 22  # players; 4 million payoffs
 BUDGET = 2000  # payoffs of one sampled value, and trainings of one sampled value of training data
 OPENING_BUDGET = 128  # payoffs of values that go from groups into those that earn most
+BUDGET_OF_ROWS = 512  # payoffs of a row's sampled Shapley values: each asks the model about every background row
 BUDGET_OF_PICTURES = 512  # payoffs of a sampled value for a picture that is not small
 ANSWER_SECONDS = 20.0  # that the payoffs of an answer may take where no budget is stated
 INTERVAL_SECONDS = 60.0  # that payoffs of an answer may take beyond those, where there are too few for a narrow interval

@@ -61,7 +61,9 @@ class Cost:
 
 EXACT = Cost("2ⁿ payoffs, or the budget", lambda n, b: 2**n if defaults.affordable(n, b) else b or defaults.BUDGET)
 BUDGET = Cost("the budget of payoffs", lambda n, b: b or defaults.BUDGET)
-NESTED = Cost("2ⁿ payoffs at most, or the budget", lambda n, b: min(2**n, b or defaults.BUDGET))
+NESTED = Cost(
+    "2ⁿ payoffs at most, or the budget; 2n at least", lambda n, b: min(2**n, max(b or defaults.BUDGET, 2 * n))
+)  # two orders show an error
 OPENED = Cost("128 payoffs, or the budget", lambda n, b: min(2**n, b or defaults.OPENING_BUDGET))
 WHOLE = Cost("2ⁿ payoffs", lambda n, b: 2**n)
 EACH_ONCE = Cost("n + 2 payoffs", lambda n, b: n + 2)
@@ -142,6 +144,11 @@ class Method:
     def applies(self) -> tuple[str, ...]:
         """Where it applies: game, text, image, strings, answer, training data."""
         return (self.needs or NEEDS[self.kind])[1]
+
+    @property
+    def is_sampled(self) -> bool:
+        """Whether it is a value of games that asks as many payoffs as a budget allows."""
+        return self.kind == "game" and "budget" in self.takes
 
     @property
     def spelled(self) -> str:

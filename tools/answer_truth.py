@@ -53,6 +53,7 @@ FIRST = {  # of the others: how many prompts they are asked about
     "gradient-shap": 2,
     "integrated-gradients": 1,
 }
+DEAR = 2  # those of so few prompts come last
 PEERS: dict[str, tuple[int, str, str, dict[str, Any]]] = {  # prompts, package, function of its side, settings
     "ContextCite, 32": (12, "context-cite", "context_cite", {"ablations": 32}),
     "ContextCite, 64": (12, "context-cite", "context_cite", {"ablations": 64}),
@@ -91,7 +92,9 @@ def measure(prompts: int, lines: Path, folder: Path, minutes: float) -> None:
     done = {(line["number"], *line["credit"]) for line in read(lines)}
     tasks: list[tuple[int, tuple[str, ...]]] = [(number, READS) for number in range(prompts)]
     counts = FIRST | {name: peer[0] for name, peer in PEERS.items() if ready(PINS[peer[1]])}
-    tasks += [(number, (method,)) for method, count in counts.items() for number in range(min(count, prompts))]
+    others = [(number, method) for method, count in counts.items() for number in range(min(count, prompts))]
+    others.sort(key=lambda each: (counts[each[1]] <= DEAR, each[0]))  # a run that is stopped has asked all about the same
+    tasks += [(number, (method,)) for number, method in others]
     with lines.open("a", encoding="utf-8") as file:
         for number, methods in tasks:
             if any(number == each[0] and set(methods) <= set(each[1:]) for each in done):

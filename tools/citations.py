@@ -1,6 +1,6 @@
 """Calibrate citations on planted facts, test them on untuned ones, and write the calibration and its report.
 
-    python -m tools.citations [--minutes 14] [--only-report] [--only-tests]
+    python -m tools.citations [--minutes 14] [--only-report] [--only-tests] [--twisted almanac]
 
 A real language model (`tools.language_model`) reads planted prompts to calibrate on: of nine kinds from four books, of eleven
 kinds by another generator (`tools.fresh_facts`), and of three books by a third (`tools.unseen_facts`); and those of "railway",
@@ -25,17 +25,19 @@ from scipy.stats import beta, binom
 
 from accredit.answers.new_words import linking_words, new_words, says_together, share_said, shared_names, telling
 from accredit.answers.planted import ORIGIN_OF_KIND, Book, Planted, planted_prompts
-from accredit.answers.verdicts import CALIBRATED, ERROR, Calibration, Origin, Passages, Scored, Surprise
-from accredit.explanation.citations import CANDIDATES, bars_by_words
+from accredit.answers.verdicts import CALIBRATED, ERROR, Calibration, Origin, Passages, Scored, Surprise, unlikely_word
+from accredit.explanation.citations import CANDIDATES, NO_SOURCE, bars_by_words, doubt_by_words
 from accredit.models.encoded import sentence_spans
-from tools import fresh_facts, unseen_facts
+from tools import fresh_facts, twisted_facts, unseen_facts
 from tools.fresh_facts import fresh_prompts
 from tools.language_model import NAME, need_model
+from tools.twisted_facts import twisted_prompts
 from tools.unseen_facts import ORIGINS, origin_of_generated, unseen_prompts
 
 ROOT = Path(__file__).parents[1]
 LINES = ROOT / "benchmarks" / "results" / "citations.jsonl"
 TESTS = ROOT / "benchmarks" / "results" / "citations_tests.jsonl"
+TWISTED = ROOT / "benchmarks" / "results" / "citations_twisted.jsonl"
 BEFORE = ROOT / "benchmarks" / "results" / "citations_before.json"  # on LAST, by the rule and the calibration before these
 REPORT = ROOT / "docs" / "reports" / "citations.md"
 LAST: unseen_facts.Book = "railway"  # to be tested on; whoever changes the rule calibrates on it, and writes another
@@ -77,10 +79,16 @@ def unseen(book: unseen_facts.Book) -> Iterator[tuple[str, int, Planted]]:
         yield book, number, made
 
 
+def twisted(book: twisted_facts.Book) -> Iterator[tuple[str, int, Planted]]:
+    """Every single case of a book whose passages turn on a small word."""
+    for number, made in enumerate(twisted_prompts(book)):
+        yield book, number, made
+
+
 def measure(prompts: list[tuple[str, int, Planted]], lines: Path, folder: Path, minutes: float) -> None:
     """Read every planted prompt that has no line yet, as many as the time allows, and ask without passages about what may be
     known by heart."""
-    from accredit.explanation.citations import knows, read_planted
+    from accredit.explanation.citations import doubt_of, knows, read_planted
     from accredit.explanation.loading import answering_model
 
     done = {(line["book"], line["number"]) for line in read(lines)}
@@ -106,8 +114,29 @@ def measure(prompts: list[tuple[str, int, Planted]], lines: Path, folder: Path, 
                     "cpu": round(time.process_time() - began, 2),
                     "model": [NAME, model.fingerprint],
                 }
+                if lines != LINES and (support := seen.support()):
+                    line["doubt"] = doubt_of(model, made, support[0])
             file.write(json.dumps(line) + "\n")
             file.flush()
+
+
+def doubt_what_is_cited(lines: Path, prompts: list[tuple[str, int, Planted]], folder: Path) -> None:
+    """For lines that were read before doubts were looked for: what speaks against their citations."""
+    from accredit.explanation.citations import doubt_of
+    from accredit.explanation.loading import answering_model
+
+    drawn, model, found = (
+        {(book, number): made for book, number, made in prompts},
+        answering_model(str(folder), None),
+        read(lines),
+    )
+    for line in found:
+        made = drawn.get((line["book"], line["number"]))
+        if made is not None and "costs" in line and "doubt" not in line:
+            made = replace(made, answer=line.get("answer", made.answer))
+            if support := surprise_of(line, made).support():
+                line["doubt"] = doubt_of(model, made, support[0])
+    lines.write_text("".join(json.dumps(line) + "\n" for line in found), encoding="utf-8")
 
 
 def generated(model: Any, made: Planted) -> str:
@@ -136,7 +165,7 @@ def surprise_of(line: dict[str, Any], made: Planted) -> Surprise:
     costs = next(costs for group, costs in line["costs"] if not group)
     words = [sentence[a:b] for a, b in places]
     held = {group: share_said(words, costs, sentence, texts[group], names) for group in alone}
-    seen = Surprise(found[nobody], found[everyone], alone, named, held)
+    seen = Surprise(found[nobody], found[everyone], alone, named, held, unlikely_word(words, costs, found[nobody]))
     bars = {Origin(origin): why for origin, why in line.get("bars", {}).items()}
     return replace(seen, bars={**bars_by_words(sentence, made.query, made.context, seen, before), **bars})
 
@@ -165,7 +194,8 @@ def told_apart(lines: list[dict[str, Any]], prompts: Iterator[tuple[str, int, Pl
     value."""
     drawn, found = {(book, number): made for book, number, made in prompts}, []
     for line in lines:
-        made, truth = drawn[line["book"], line["number"]], PLANTED[line["kind"]]
+        made = drawn[line["book"], line["number"]]
+        truth = PLANTED.get(line["kind"]) or (Origin.PASSAGES if made.enough else Origin.NOWHERE)
         if line["kind"] == "generated":
             truth = origin_of_generated(made, line["answer"], line["book"]) or truth
             made = replace(made, answer=line["answer"])
@@ -202,15 +232,25 @@ class Judged:
         return "right" if right else "untold" if self.verdict is Origin.UNTOLD else "wrong"
 
 
-def judge(told: Calibration, seen: list[Told], error: float) -> list[Judged]:
-    """The verdict on every prompt."""
+def judge(told: Calibration, seen: list[Told], error: float, *, is_doubted: bool = True) -> list[Judged]:
+    """The verdict on every prompt; what is cited is given up where something speaks against it, if that is asked."""
     found = []
     for each in seen:
         read_as = surprise_of(each.line, each.made)
         verdict = told.judge(read_as, error)
+        if is_doubted and verdict is Origin.PASSAGES and doubt(each, read_as):
+            verdict = Origin.UNTOLD
         cited = compare(read_as.support(), each.made) if verdict is Origin.PASSAGES else ""
         found.append(Judged(each.line, each.made, verdict, each.truth, cited))
     return found
+
+
+def doubt(each: Told, read_as: Surprise) -> str:
+    """Why what is cited may not say it: by its words, or, where that was tried, because the model would rather say another."""
+    if not (support := read_as.support()):
+        return NO_SOURCE
+    said = doubt_by_words(last_sentence(each.made.answer), each.made.query, each.made.context, support[0])
+    return said or str(each.line.get("doubt", ""))
 
 
 def compare(groups: tuple[Passages, ...], made: Planted) -> str:
@@ -251,7 +291,7 @@ def report(seen: list[Told], told: Calibration) -> str:
         f"| all | {row([each for some in books.values() for each in some])} |",
         "",
     ]
-    return "\n".join([*text, *on_last(tested(LAST), told), ""])
+    return "\n".join([*text, *on_last(tested(LAST), told), "", *on_twisted(told), ""])
 
 
 def row(found: list[Judged]) -> str:
@@ -302,7 +342,8 @@ def on_last(tests: list[Told], told: Calibration) -> list[str]:
         f"{len(tests)} sentences of “{LAST}” (`tools/unseen_facts.py`: topics, names and wordings of its own; refusals, "
         "negated statements, changed digits and units, exchanged names, lists, second sentences, passages that "
         "disagree; a third in German or French; answers that the model wrote itself). It was written, its key checked and "
-        "the rule fixed before anything of it was read; the rule was not changed for it. Left out is what the "
+        "the rule fixed before anything of it was read. What was changed since (doubts about what is cited, entries of lists) "
+        "was chosen on other books. Left out is what the "
         "model does not know by heart, what it wrote without a planted value, and what it copied about somebody else. "
         f"{passes:.1f} forward passes and one backward pass per sentence, {cpu:.1f} CPU-seconds on one thread.\n",
         "Of the sentences of each origin, with 95 % intervals; allowed is the share on the left.\n",
@@ -334,6 +375,42 @@ def on_last(tests: list[Told], told: Calibration) -> list[str]:
         meant = "by its value" if truth is Origin.UNTOLD else truth
         text.append(f"| {kind} | {meant} | {tally['right']} | {tally['wrong']} | {tally['untold']} | {shown} |")
     return [*text, "", candidates(found)]
+
+
+def on_twisted(told: Calibration) -> list[str]:
+    """The part of the report about passages that turn on a small word: with doubts about what is cited, and without."""
+    text = [
+        "## Passages that turn on a small word\n",
+        "Single cases of two books (`tools/twisted_facts.py`): out of date, replaced by a later passage, denied, doubted, only "
+        "reported, beside another number, compared, turned round, half true, “all” for “some”. Both were written, and their "
+        "keys checked, before anything of either was read. Doubts were found with “almanac” in view, and “gazette” was "
+        "read once, with the rule fixed; but one hand wrote both books and the list of words that turn a statement, so neither "
+        "stands for "
+        "wordings of others. A sentence that no passage says must not be called supported; of those that one says, some are "
+        "given up.\n",
+        "| book | not said, “supported”: without doubts | with doubts | said, “supported”: without doubts | with doubts |",
+        "|---|---:|---:|---:|---:|",
+    ]
+    by_kind, books = dict[str, list[str]](), []
+    for book in twisted_facts.CASES:
+        seen = told_apart([line for line in read(TWISTED) if line["book"] == book], twisted(book))
+        if not seen:
+            continue
+        found, plainly = judge(told, seen, ERROR), judge(told, seen, ERROR, is_doubted=False)
+        cells = [
+            interval(sum(each.verdict is Origin.PASSAGES for each in own), len(own))
+            for truth in (Origin.NOWHERE, Origin.PASSAGES)
+            for own in ([each for each in some if each.truth is truth] for some in (plainly, found))
+        ]
+        text.append(f"| {book} | {' | '.join(cells)} |")
+        books.append(book)
+        for kind in twisted_facts.KINDS:
+            some = [each for each in found if each.made.kind == kind]
+            tally = Counter(each.outcome for each in some)
+            by_kind.setdefault(kind, []).append(f"{tally['right']} / {tally['wrong']} / {tally['untold']}")
+    rows = [f"| {kind} | {twisted_facts.KINDS[kind]} | {' | '.join(cells)} |" for kind, cells in by_kind.items()]
+    head = ["", f"| kind | | {' | '.join(books)} |", "|---|---|" + "---:|" * len(books)]
+    return [*text, "", "Right / wrong / cannot tell, with doubts:", *head, *rows]
 
 
 def table(tests: list[Told], told: Calibration) -> list[str]:
@@ -379,10 +456,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only-report", action="store_true", help="read no prompt; write from the lines that are there")
     parser.add_argument("--only-tests", action="store_true", help="read no further prompt to calibrate on")
+    parser.add_argument(
+        "--doubts", action="store_true", help="only look for what speaks against citations that were read before"
+    )
+    parser.add_argument("--twisted", choices=tuple(twisted_facts.CASES), help="read only the cases of this book")
     parser.add_argument("--minutes", type=float, default=14, help="after which no further prompt is begun")
     options = parser.parse_args()
     until = time.monotonic() + 60 * options.minutes
-    if not options.only_report:
+    if options.twisted:
+        measure(list(twisted(options.twisted)), TWISTED, need_model(), options.minutes)
+    elif options.doubts:
+        doubt_what_is_cited(TESTS, list(unseen(LAST)), need_model())
+    elif not options.only_report:
         some = [(unseen(LAST), TESTS), (planted(PROMPTS), LINES)]
         for prompts, file in some[: 1 if options.only_tests else None]:
             measure(list(prompts), file, need_model(), (until - time.monotonic()) / 60)

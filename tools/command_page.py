@@ -12,7 +12,7 @@ import click
 
 from accredit.cli import accredit
 from accredit.cli.codes import CODES
-from accredit.cli.explain import TOPICS, ExplainCommand
+from accredit.cli.command import Command
 from accredit.cli.man import commands
 
 PAGE = Path(__file__).parent.parent / "docs" / "command.md"
@@ -41,8 +41,8 @@ def helps() -> Iterator[str]:
     for context in commands(accredit):
         context.terminal_width = 100
         yield f"## {context.command_path}\n\n```text\n{context.command.get_help(context)}\n```"
-        if isinstance(context.command, ExplainCommand):
-            for topic in TOPICS:
+        if isinstance(context.command, Command):
+            for topic in context.command.topics:
                 yield f"```text\n{context.command.format_topic(context, topic)}\n```"
 
 

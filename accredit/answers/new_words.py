@@ -9,7 +9,7 @@ word that denies is new, too: "Paris is not specified" says something that no pa
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from accredit.answers.quantities import says_another, says_unit, unit_asked, unit_beside
@@ -51,21 +51,21 @@ def new_words(text: str, asked: str) -> list[tuple[int, int]]:
     """
     every = [(found.start(), found.end(), found.group()) for found in WORD.finditer(text)]
     content = [each for each in every if _has_content(each[2])]
-    said = _keys(asked)
-    new = [each for each in content if _key(each[2]) not in said]
+    said = keys_of(asked)
+    new = [each for each in content if key_of(each[2]) not in said]
     return [(start, stop) for start, stop, _ in new or content or every]
 
 
 def telling(text: str, places: Sequence[tuple[int, int]]) -> list[bool]:
-    """For each of some words of a text whether it is a name (no first word of a sentence), a number or denies; all of them,
-    where none is. Others may be unlikely only because the model would put it in another way.
+    """For each of some words of a text whether it is a name (no first word of a sentence, and no single letter), a number or
+    denies; all of them, where none is. Others may be unlikely only because the model would put it in another way.
 
     >>> text = " Weighed was the parcel from Lund, at 46 pounds."
     >>> telling(text, new_words(text, "How heavy is the parcel from Lund?"))  # Weighed, 46, pounds
     [False, True, False]
     """
     found = [
-        _has_digit(word) or denies(word) or (word[0].isupper() and not BEGINS.search(text, 0, start))
+        _has_digit(word) or denies(word) or (len(word) > 1 and word[0].isupper() and not BEGINS.search(text, 0, start))
         for start, word in ((start, text[start:stop]) for start, stop in places)
     ]
     return found if any(found) else [True] * len(places)
@@ -77,7 +77,7 @@ def is_said_by(text: str, asked: str) -> bool:
     >>> is_said_by("It is Paris.", "Is it Paris?"), is_said_by("It isn't Paris.", "Is it Paris?")
     (True, False)
     """
-    return {_key(word) for word in WORD.findall(text) if _has_content(word)} <= _keys(asked)
+    return {key_of(word) for word in WORD.findall(text) if _has_content(word)} <= keys_of(asked)
 
 
 def shared_names(text: str, asked: str) -> frozenset[str]:
@@ -156,15 +156,15 @@ def words_said(words: Sequence[str], sentence: str, texts: Sequence[str], names:
     >>> words_said(["Pellworth"], "Pellworth runs Drusk.", ["Pellworth never runs Drusk."], drusk)
     [False]
     """
-    keys = set().union(*map(_keys, texts))
-    denials = [_keys(part) for text in texts for part in _sentences(text) if denies(part)]
-    content = {_key(word) for word in WORD.findall(sentence) if _has_content(word)}
+    keys = set().union(*map(keys_of, texts))
+    denials = [keys_of(part) for text in texts for part in split_sentences(text) if denies(part)]
+    content = {key_of(word) for word in WORD.findall(sentence) if _has_content(word)}
     if not denies(sentence) and any(content <= denial for denial in denials):
         return [False] * len(words)
-    others = content - names - {_key("not")}
+    others = content - names - {key_of("not")}
     is_denied = any(names <= denial and (not others or others & denial) for denial in denials)
     keys |= {key.rstrip("s") for key in keys}
-    return [is_denied if denies(word) else bool({_key(word), _key(word).rstrip("s")} & keys) for word in words]
+    return [is_denied if denies(word) else bool({key_of(word), key_of(word).rstrip("s")} & keys) for word in words]
 
 
 def share_said(
@@ -208,28 +208,74 @@ def unsaid(sentence: str, asked: str, groups: Iterable[Sequence[str]], names: fr
 
 
 def exchanges(sentence: str, asked: str) -> list[tuple[tuple[int, int], tuple[int, int]]]:
-    """Pairs of new names, or numbers, of a sentence that could stand in each other's place: neighbours with other words than
-    "and" between them.
+    """Pairs of new names, or of numbers, of a sentence that could stand in each other's place: neighbours with other words than
+    "and" between them. A name and a number could not.
 
     >>> text = "Anna Berg taught Boris Lund to swim."
     >>> [(text[a:b], text[c:d]) for (a, b), (c, d) in exchanges(text, "Who taught whom to swim?")]
     [('Anna Berg', 'Boris Lund')]
-    >>> exchanges("Anna, Boris and Clara sing.", "Who sings?")
+    >>> exchanges("Anna, Boris and Clara sing in 1931.", "Who sings?")
     []
     """
+    runs = _name_runs(sentence, new_words(sentence, asked))
+    between = [{word.lower() for word in WORD.findall(sentence[a[1] : b[0]])} for a, b in pairwise(runs)]
+    are_numbers = [_has_digit(sentence[a:b]) for a, b in runs]
+    return [
+        pair
+        for pair, words, (one, other) in zip(pairwise(runs), between, pairwise(are_numbers), strict=True)
+        if one is other and words - {"and", "or", "und", "oder", "et", "y"}
+    ]
+
+
+def _name_runs(text: str, places: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Names and numbers among some words of a text; words of one name stand together."""
     runs: list[tuple[int, int]] = []
-    for start, stop in new_words(sentence, asked):
-        word = sentence[start:stop]
+    for start, stop in places:
+        word = text[start:stop]
         if not (word[0].isupper() or _has_digit(word)) or word.lower() in LITTLE or denies(word):
             continue
-        if runs and not sentence[runs[-1][1] : start].strip(" .-:"):
+        if runs and not text[runs[-1][1] : start].strip(" .-:"):
             runs[-1] = runs[-1][0], stop
         else:
             runs.append((start, stop))
-    between = [{word.lower() for word in WORD.findall(sentence[a[1] : b[0]])} for a, b in pairwise(runs)]
-    return [
-        pair for pair, words in zip(pairwise(runs), between, strict=True) if words - {"and", "or", "und", "oder", "et", "y"}
+    return runs
+
+
+def rivals(sentence: str, asked: str, texts: Sequence[str]) -> list[tuple[tuple[int, int], str]]:
+    """What texts say that could stand in the place of something new in a sentence: a name for a name, a number for a number, or
+    another word for a word; each with that place. The first word of a text may be either.
+
+    >>> text, told = "The inn serves trout on Sundays.", "The inn serves trout on Fridays, and duck on Sundays."
+    >>> [(text[a:b], other) for (a, b), other in rivals(text, "What does the inn serve on Sundays?", [told])]
+    [('trout', 'duck')]
+    """
+    places = new_words(sentence, asked)
+    runs = _name_runs(sentence, places)
+    own = [*runs, *(place for place in places if not any(a <= place[0] < b for a, b in runs))]
+    said = keys_of(f"{sentence} {asked}")
+    others = [other for text in texts for other in _names_and_words(text, said)]
+    found = [(place, other) for place in own for other in others if form_of(other) == form_of(sentence[slice(*place)])]
+    return list(dict.fromkeys(found))
+
+
+def _names_and_words(text: str, said: set[str]) -> Iterator[str]:
+    """Names, numbers and other content words of a text, but for those that are said."""
+    new = [
+        (found.start(), found.end())
+        for found in WORD.finditer(text)
+        if _has_content(found.group()) and key_of(found.group()) not in said
     ]
+    yield from (text[a:b] for a, b in _name_runs(text, new))
+    for start, stop in new:
+        if not is_hard(text[start:stop]):
+            yield text[start:stop]
+        elif text[start].isupper() and BEGINS.search(text, 0, start):
+            yield text[start:stop].lower()
+
+
+def form_of(words: str) -> str:
+    """What could stand in each other's place: a number, a name, or another word."""
+    return "number" if _has_digit(words) else "name" if words[0].isupper() else "word"
 
 
 def turned_round(sentence: str, asked: str, texts: Sequence[str]) -> str:
@@ -261,7 +307,7 @@ def hard_words(sentence: str, asked: str) -> list[str]:
 def _hard_places(sentence: str, asked: str) -> list[tuple[int, int]]:
     places = new_words(sentence, asked)
     tell = zip(places, telling(sentence, places), strict=True)
-    return [(a, b) for (a, b), tells in tell if tells and _is_hard(sentence[a:b])]
+    return [(a, b) for (a, b), tells in tell if tells and is_hard(sentence[a:b])]
 
 
 def says_otherwise(sentence: str, asked: str, texts: Sequence[str], names: frozenset[str]) -> str:
@@ -281,7 +327,7 @@ def says_otherwise(sentence: str, asked: str, texts: Sequence[str], names: froze
     return ""
 
 
-def _is_hard(word: str) -> bool:
+def is_hard(word: str) -> bool:
     """Whether a word can be said in no other: a name, a number or a denial."""
     return _has_digit(word) or denies(word) or word[0].isupper()
 
@@ -290,7 +336,8 @@ def _has_content(word: str) -> bool:
     return word.lower() not in LITTLE or denies(word)
 
 
-def _sentences(text: str) -> list[str]:
+def split_sentences(text: str) -> list[str]:
+    """The sentences of a text, and its lines."""
     return re.split(r"(?<=[.!?])\s+|\n", text)
 
 
@@ -304,12 +351,12 @@ def _plain(word: str) -> str:
     return NUMBERS.get(plain, plain)
 
 
-def _key(word: str) -> str:
+def key_of(word: str) -> str:
     """By what two words are the same: names and numbers letter by letter, others by their beginning."""
     named = word[0].isupper() or _has_digit(word)
     return "not" if denies(word) else _plain(word) if named else _plain(word)[:STEM]
 
 
-def _keys(text: str) -> set[str]:
+def keys_of(text: str) -> set[str]:
     """All that a word of a text may be found by."""
-    return {key for word in WORD.findall(text) for key in (_key(word), _plain(word), _plain(word)[:STEM])}
+    return {key for word in WORD.findall(text) for key in (key_of(word), _plain(word), _plain(word)[:STEM])}

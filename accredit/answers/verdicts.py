@@ -47,6 +47,7 @@ FEATURES = 5  # a constant, three surprises, and the share that the words of pas
 EVERY = 3  # of so many planted sentences of each origin one is fitted to, where there is no other book
 LEAST = 20  # sentences of each origin that make a set of a book; smaller books are put together
 SUFFICES = 0.85  # share of the surprise that passages alone must take away to be cited; chosen on the calibration prompts
+UNLIKELY = 3.0  # nats; a word that a model gives less than one chance in twenty, it does not say by itself
 PENALTY = 0.01  # on the squares of the weights
 ERROR = 0.1  # share of wrong verdicts that is allowed, for each origin
 Passages = frozenset[int]
@@ -86,6 +87,7 @@ class Surprise:
     alone: Mapping[Passages, float] = field(default_factory=dict)
     named: frozenset[Passages] | None = None  # groups of `alone` that may be cited; None: all of them
     held: Mapping[Passages, float] | None = None  # share of `memory` on words that each group says; None: all of it
+    unlikely: str = ""  # a new word that surprises without any passage, where those that count do not (`unlikely_word`)
     bars: Mapping[Origin, str] = field(default_factory=dict)  # verdicts that must not be given, and why
 
     @property
@@ -131,6 +133,16 @@ class Surprise:
     def features(self) -> FloatArray:
         """What the regression reads: a constant, the logarithms of 1 + m, 1 + w and 1 + d, and h; (5,)."""
         return np.concatenate([[1.0], np.log1p([self.memory, self.whole, self.least_named]), [self.most_held]])
+
+
+def unlikely_word(words: Sequence[str], costs: Sequence[float], memory: float) -> str:
+    """The new word of a sentence that costs most without any passage, if that is much, and what was counted is not.
+
+    >>> unlikely_word(["Rome", "ploughs"], [0.1, 8.0], memory=0.1)
+    'ploughs'
+    """
+    cost, word = max(zip(costs, words, strict=True))
+    return word if cost > UNLIKELY >= memory else ""
 
 
 @dataclass(frozen=True)

@@ -21,12 +21,12 @@ from accredit.flow.certificate import Flow, conservation
 from accredit.flow.game import FlowGame, FrozenFlowGame, Groups, members
 from accredit.flow.maximum import check_layer
 from accredit.flow.network import LayeredNetwork, Outputs
+from accredit.flow.rules import allowed_loss
 from accredit.flow.unique import FlowRule, unique_flow
 
 JointRule = Literal["barrier", "l2", "shapley"]
 RANGE = "credit_intervals gives the range over all max flows"
 ZERO_SHARE = 1e-9  # credit below this share of the total reads as none
-EPSILON = 1e-6  # what `barrier` may miss of the max flow
 ORDERS = 200  # random orders of `shapley` with more than 12 players
 
 
@@ -48,7 +48,7 @@ def joint_flow(
 ) -> Attribution:
     r"""Credit of the tokens of one layer (0: input … L: output) for the flow from the outputs to the inputs.
 
-    `barrier` takes the flow at the analytic centre of all max flows, to within `epsilon` (1e-6) of the max flow; `l2` the
+    `barrier` takes the flow at the analytic centre of all max flows, to within `epsilon` (a millionth) of it; `l2` the
     max flow of least Σ f²; `shapley` the Shapley value of the re-solved game v(S) = max flow through S, exactly for
     up to 12 players and else from `orders` (200) random orders (`seed`) with 95 % intervals. All three are unique and do
     not depend on the numbering of tokens. `outputs` are the tokens the source feeds: all, one index, a list, or a
@@ -73,18 +73,18 @@ def joint_flow(
     if rule == "shapley":
         return _shapley_credit(network, place, groups, players, ORDERS if orders is None else orders, seed)
     names, belongs = members(network.tokens, groups, players)
-    return _flow_credit(unique_flow(network, rule, epsilon=EPSILON if epsilon is None else epsilon), place, names, belongs)
+    return _flow_credit(unique_flow(network, rule, epsilon=epsilon), place, names, belongs)
 
 
 def _check_unused(rule: str, epsilon: float | None, orders: int | None = None) -> None:
     """Refuse a setting of another rule."""
-    for name, given, of in (("epsilon", epsilon, "barrier"), ("orders", orders, "shapley")):
-        if given is not None and rule != of:
-            raise InvalidInput(
-                f"{name} is {given!r}, and rule {rule!r} has no use for it; leave it out, or write rule={of!r}",
-                argument=name,
-                code="misplaced",
-            )
+    allowed_loss(rule, epsilon)
+    if orders is not None and rule != "shapley":
+        raise InvalidInput(
+            f"orders is {orders!r}, and rule {rule!r} has no use for it; leave it out, or write rule='shapley'",
+            argument="orders",
+            code="misplaced",
+        )
 
 
 @check_arguments
@@ -104,7 +104,7 @@ def solve_joint(
     """
     _check_unused(rule, epsilon)
     network = LayeredNetwork.from_attention(attention, outputs=outputs, residual=residual, normalise=normalise)
-    return unique_flow(network, rule, epsilon=EPSILON if epsilon is None else epsilon)
+    return unique_flow(network, rule, epsilon=epsilon)
 
 
 @check_arguments
@@ -147,7 +147,7 @@ def layerwise_flow(
             _shapley_credit(network, place, groups, named, ORDERS if orders is None else orders, seed) for place in places
         )
     names, belongs = members(network.tokens, groups, named)
-    flow = unique_flow(network, rule, epsilon=EPSILON if epsilon is None else epsilon)
+    flow = unique_flow(network, rule, epsilon=epsilon)
     return tuple(_flow_credit(flow, place, names, belongs) for place in places)
 
 

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, fields
 
 import numpy as np
 
+from accredit import defaults
 from accredit.checks import check_seed, whole_number
 from accredit.checks.arguments import check_arguments
 from accredit.checks.json_data import plain, round_off
@@ -24,7 +25,6 @@ from accredit.flow.pairs import MEETS, PairFlows, pair_bounds
 from accredit.flow.unique import unique_flow
 
 CUT_EDGES_LISTED = 20  # cut edges named in a report
-EPSILON = 1e-6  # of the barrier rule, as a share of the max flow
 FREE_WIDTH = 1e-6  # width of a credit interval, as a share of the mean credit, from which a token counts as free
 
 
@@ -244,8 +244,8 @@ def _collapse(network: LayeredNetwork, limit: int, rng: np.random.Generator) -> 
 
 
 def _barrier_credit(network: LayeredNetwork, exact: MaximumFlow) -> FloatArray:
-    """What the barrier rule sends to each input token, to a millionth of the max flow."""
-    return unique_flow(network, epsilon=EPSILON * max(1.0, exact.value)).demand
+    """What the barrier rule sends to each input token."""
+    return unique_flow(network, epsilon=defaults.FLOW_EPSILON * max(1.0, exact.value)).demand
 
 
 def _relabelling(

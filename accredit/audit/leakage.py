@@ -496,8 +496,8 @@ def _judge(
             return None
 
     whence = f"{len(x):,} {'training' if training is not None else 'audit'} rows"
-    heard = ", and hears the black box too" if isinstance(judge, Beside) else ""
-    return judge, of_half, (f"the judge was trained on {whence}{heard}",)
+    told = ", and is told the black box's answer, too" if isinstance(judge, Beside) else ""
+    return judge, of_half, (f"the judge was trained on {whence}{told}",)
 
 
 def _teach(inputs: Inputs | None, training: tuple[Numbers, Numbers], answer: IntArray) -> tuple[Array, IntArray]:

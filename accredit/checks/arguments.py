@@ -12,7 +12,7 @@ Annotations are resolved at the first call, once. Not checked are: names that a 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cache, partial, wraps
 from inspect import BoundArguments, Signature, signature
 from pathlib import Path
@@ -89,7 +89,11 @@ def _bind(
         for name, one in takes.parameters.items():
             if one.default is one.empty and name not in known[: len(args)] and name not in settings:
                 raise InvalidInput(f"{called}: {name} is missing; write {name}=…", argument=name, code="missing") from None
-        raise InvalidInput(f"{called}: {error}; its arguments are {', '.join(known)}", code="too-many") from None
+        named = [f"{name}=…" for name, one in takes.parameters.items() if one.kind is one.KEYWORD_ONLY]
+        remedy = (
+            f"; write the others by their names: {', '.join(named)}" if named else f"; its arguments are {', '.join(known)}"
+        )
+        raise InvalidInput(f"{called}: {error}{remedy}", code="too-many") from None
 
 
 def check_fields(settings: DataclassInstance) -> None:
@@ -122,7 +126,17 @@ class Expected:
 
 @cache
 def _expected(annotated: Callable[..., object] | type) -> dict[str, Expected]:
-    return {name: expect(hint) for name, hint in read_hints(annotated).items()}
+    usual = {name: one.default for name, one in signature(annotated).parameters.items()}
+    return {name: _with_example(expect(hint), usual.get(name)) for name, hint in read_hints(annotated).items()}
+
+
+def _with_example(expected: Expected, usual: object) -> Expected:
+    """A number that is refused is answered with the one that is usual here."""
+    if expected.otherwise is _whole and type(usual) is int:
+        return replace(expected, otherwise=partial(_whole, example=usual))
+    if expected.otherwise is real_number and type(usual) is float:
+        return replace(expected, otherwise=partial(real_number, example=usual))
+    return expected
 
 
 def expect(hint: object) -> Expected:
@@ -195,8 +209,8 @@ def _refuse(classes: Sequence[type], given: object, name: str) -> object:
     raise InvalidInput(f"{name} is {shown(given)}, of type {type(given).__name__}; give {wanted}", argument=name, code="type")
 
 
-def _whole(given: object, name: str) -> int:
-    return check_seed(given) if name == "seed" else whole_number(given, name, -MOST, example=10)
+def _whole(given: object, name: str, example: int = 10) -> int:
+    return check_seed(given) if name == "seed" else whole_number(given, name, -MOST, example=example)
 
 
 def _flag(given: object, name: str) -> bool:

@@ -282,7 +282,7 @@ def whole_number(given: object, name: str, least: int = 1, most: int = MOST, *, 
         bounds = f" from {least} to {most}" if most != MOST else "" if least == -MOST else f" of at least {least}"
         if whole is not None and whole > most == MOST:
             bounds = f" of at most {MOST}"
-        usual = f"; write for example {name}={max(least, 1) if example is None else example}"
+        usual = f"; write for example {name}={min(max(least, 1), most) if example is None else example}"
         raise InvalidInput(
             f"{name} must be a whole number{bounds}, got {shown(given)}{usual}",
             argument=name,
@@ -341,6 +341,23 @@ def known_fields(given: Iterable[str], known: Iterable[str], name: str) -> None:
             raise InvalidInput(f"{name} has the unknown field {shown(key)}{advice}", code="unknown")
 
 
+def check_index(given: object, names: Iterable[object], argument: str) -> None:
+    """Refuse a column of pandas whose index holds these names in another order: it is read place by place.
+
+    >>> check_index([3, 2], ("a", "b"), "weights")
+    """
+    if not hasattr(given, "iloc") or not hasattr(given, "index"):
+        return
+    index, wanted = [str(name) for name in given.index], [str(name) for name in names]
+    if index != wanted and Counter(index) == Counter(wanted):
+        raise InvalidInput(
+            f"{argument} is about {shown(index, 40)}, and is read place by place as about {shown(wanted, 40)}; write "
+            f"{argument} in that order, for example {argument}.loc[…]",
+            argument=argument,
+            code="conflict",
+        )
+
+
 def check_same_order(first: object, second: object, first_name: str, second_name: str) -> None:
     """Refuse two columns or frames of pandas that name the same rows in another order: both are read place by place.
 
@@ -351,6 +368,6 @@ def check_same_order(first: object, second: object, first_name: str, second_name
         raise InvalidInput(
             f"{second_name} names the rows of {first_name} in another order, and both are read place by place; write "
             f"{second_name}.loc[{first_name}.index]",
-            argument=second_name,
+            argument=second_name.partition("[")[0],
             code="conflict",
         )

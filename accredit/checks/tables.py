@@ -12,6 +12,7 @@ import csv
 import gzip
 import io
 import json
+import math
 import re
 import warnings
 import zlib
@@ -28,7 +29,7 @@ from accredit.checks.json_data import read_json
 from accredit.checks.lazy import needs
 from accredit.checks.suggestions import did_you_mean
 from accredit.checks.table_format import DELIMITERS, KEEP, TableFormat, TableNote, current_format
-from accredit.checks.written_numbers import SHOWN, NumberColumns, is_number
+from accredit.checks.written_numbers import NULL, SHOWN, NumberColumns, is_number
 from accredit.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ FORMULA = re.compile(r'="([^"]*)"')  # how Excel is told that a cell is a text
 QUOTED_NAMES = re.compile(r'"[^"]*"(?: "[^"]*")+')  # how R writes names between blanks
 FIXED_WIDTH = re.compile(r" *\S+(?: {2,}\S+)+ *")
 MOST_ABOVE = 20  # lines of a title
+BORDER = re.compile(r"[+|][-+=|]{3,}[+|]")  # of a table as databases print it
 UNNAMED = re.compile(r"(Unnamed: 0(\.\d+)?)?")  # what pandas and R call a column of row names
 Lines = list[tuple[int, list[str]]]  # where a row begins in its file, counted from 1, and its cells
 
@@ -184,6 +186,10 @@ def _tidy(lines: Lines, file: str, index: str | None) -> list[str]:
     notes = [*_strip(lines, file), *_unwrap(lines, file)]
     if len(names) == 1 and rows and all(FIXED_WIDTH.fullmatch(line[0]) for _, line in (lines[0], lines[-1])):
         notes.append(f"The lines of {file} look like columns of a fixed width; they were read as one column of words.")
+    if len(names) == 1 and rows and BORDER.fullmatch(names[0].strip()):
+        notes.append(f"The lines of {file} draw a box; they were read as one column of words. Have it written as CSV instead.")
+    elif len(names) == 1 and sum("\t" in cell for _, cells in rows for cell in cells) > 1:
+        notes.append(f"Cells of {file} hold tabs; they were read as one column of words. If tabs divide columns, name it .tsv.")
     longer = bool(rows) and all(len(cells) == len(names) + 1 for _, cells in rows)
     if longer and not any(cells[-1].strip() for _, cells in rows):
         for _, cells in rows:
@@ -212,7 +218,7 @@ def _tidy(lines: Lines, file: str, index: str | None) -> list[str]:
         k = names.index("")
         names[k] = f"Unnamed: {k}"
         notes.append(f"Column {k + 1} of {file} has no name and is called {names[k]!r} here, as pandas calls it.")
-    values = [name for name in names if is_number(name) and not name.strip().isdigit()]
+    values = [name for name in names if (is_number(name) and not name.strip().isdigit()) or name == NULL]
     if values:
         notes.append(
             f"The first line of {file} looks like a row rather than names of columns ({', '.join(values[:SHOWN])}); if it is "
@@ -479,9 +485,12 @@ def number(cell: str, where: str) -> float:
     try:
         if "_" in cell or not cell.isascii():  # Python takes 1_000 and digits of other scripts; tables do not
             raise ValueError
-        return float(cell)
+        read = float(cell)
     except ValueError:
         raise InvalidInput(f"{where} is {cell!r:.60}, which is not a number; write for example 0.5", code="type") from None
+    if math.isinf(read) and any(sign.isdigit() for sign in cell):
+        raise InvalidInput(f"{where} is {cell!r:.60}, beyond the largest number, 1.8e308; write inf for no limit", code="range")
+    return read
 
 
 def _text(value: object) -> str:

@@ -32,6 +32,7 @@ MISSING = frozenset(  # in a column of numbers; small letters
      "null", "nil", "unknown", "missing", "k.a.", "k. a.", "keine angabe", "unbekannt", "inconnu", "n.d.", "n/d", "s/d",
      "desconocido", "sconosciuto", "onbekend", "okänd", "#nv", "#n/d", "#i/t")
 )  # fmt: skip
+NOTHING = re.compile(rf"{CURRENCY}{BLANK}*[{MINUS}]+")  # as accounts write an amount that is not there
 SHEET_ERROR = re.compile(r"#[^\W\d_]+(/0)?[!?]")  # what spreadsheets write, each in its language: #DIV/0!, #WERT!, #NOM?
 NULL = "\\N"  # of databases, in every column
 DATES = tuple(
@@ -49,7 +50,7 @@ def _shapes(decimal: str, thousands: str) -> re.Pattern[str]:
     """How the body of a number looks with this decimal mark."""
     grouped = "|".join(rf"[1-9]\d{{0,2}}(?:{mark}\d{{3}})+(?:{decimal}\d*)?" for mark in (thousands, BLANK, "['’]"))
     grouped += rf"|[1-9]\d?(?:{thousands}\d\d)+{thousands}\d{{3}}(?:{decimal}\d*)?"  # as in India: 12,34,567
-    return re.compile(rf"\d*{decimal}\d+|\d+{decimal}?|{grouped}")
+    return re.compile(rf"\d*{decimal}\d+|\d+{decimal}?|{grouped}", re.ASCII)
 
 
 SHAPES = {".": _shapes(r"\.", ","), ",": _shapes(",", r"\.")}
@@ -58,7 +59,10 @@ SHAPES = {".": _shapes(r"\.", ","), ",": _shapes(",", r"\.")}
 UNIT = re.compile(
     rf"[+{MINUS}]?[0-9](?:[0-9.,']|{BLANK})*(?:[^\W0-9_]{{1,6}}[²³]?|[‰°*†])"
 )  # 12 kg, 5 ‰, and 1.5* with a footnote
-BRACKETS = re.compile(r"\(\s*[0-9][0-9.,]*\s*\)")  # how accounts write a negative number
+BRACKETS = re.compile(rf"\({BLANK}*{NUMBER.pattern}{BLANK}*\)")  # how accounts write a negative number
+OTHER_FORM = re.compile(  # '12 as spreadsheets mark texts, fractions, hexadecimals, 1_000, digits of other scripts
+    r"'[0-9][0-9.,]*|[0-9]+/[0-9]+|0[xX][0-9a-fA-F]+|[0-9]{1,3}(?:_[0-9]{3})+|(?:(?![0-9])[\d.,٫٬])+"
+)
 TOTAL = re.compile(
     r"((grand|gran|sub|sous)[ -]?)?(totals?|sums?|totale?)|(zwischen|teil|gesamt)?summen?|gesamt|insgesamt|total général|"
     r"somma|suma|(sub)?totaal|razem|celkem",
@@ -248,7 +252,7 @@ class NumberColumns:
         """A column of words that are numbers in a form that is not read: with units, or in brackets."""
         cells = [cell.strip() for cell in column if cell.strip()]
         bracket = next(filter(BRACKETS.fullmatch, cells), None)
-        if bracket is not None and all(BRACKETS.fullmatch(cell) or is_number(cell) for cell in cells):
+        if bracket is not None and all(BRACKETS.fullmatch(cell) or is_number(cell) or _is_missing(cell) for cell in cells):
             self.notes.append(
                 f"Column {self._named(k)} is read as words, because of brackets: if {bracket} stands for a negative number, "
                 f"write -{bracket.strip('( )')}."
@@ -257,6 +261,11 @@ class NumberColumns:
             self.notes.append(
                 f"Column {self._named(k)} holds numbers with units, such as {cells[0]!r:.40}, and is read as words; write the "
                 "numbers alone to have them read as numbers."
+            )
+        elif cells and all(map(OTHER_FORM.fullmatch, cells)):
+            self.notes.append(
+                f"Column {self._named(k)} may hold numbers in a form that is not read, such as {cells[0]!r:.40}, and is read "
+                "as words; write them as 12 or 1.5 to have them read as numbers."
             )
 
     def _note_total(self, numbers: list[list[str]], words: list[list[str]]) -> None:
@@ -294,7 +303,7 @@ class NumberColumns:
 def _is_missing(cell: str) -> bool:
     """Does such a cell stand for a missing number?"""
     word = cell.strip().lower()
-    return word in MISSING or SHEET_ERROR.fullmatch(word) is not None
+    return word in MISSING or any(form.fullmatch(cell.strip()) for form in (SHEET_ERROR, NOTHING))
 
 
 def _replace(column: Sequence[str], by: dict[str, str]) -> list[str]:
@@ -302,14 +311,14 @@ def _replace(column: Sequence[str], by: dict[str, str]) -> list[str]:
 
 
 def _is_plain(column: list[str]) -> bool:
-    """Does Python read every cell as a number? The quick answer for most columns."""
+    """Do Python and pandas read every cell as a number? The quick answer for most columns."""
     try:
         for cell in column:
             if cell:
                 float(cell)
     except ValueError:
         return False
-    return not any("_" in cell for cell in column)
+    return not any("_" in cell or not cell.isascii() for cell in column)
 
 
 def _take_apart(cell: str) -> Parts:

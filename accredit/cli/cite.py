@@ -10,13 +10,18 @@ from accredit.cli.command import Command, wants_more
 from accredit.cli.destination import announce
 from accredit.cli.options import SEED, Amount, Count, NamedPath
 from accredit.cli.output import NewFile, write, write_whole
+from accredit.cli.typed import server_of
 from accredit.errors import InvalidInput
 from accredit.explanation.requests import Settings
 
 
 @click.command(cls=Command, cuts=True)
 @click.argument("answer", required=False)
-@click.option("--model", help="A folder with a Hugging Face model, or a name in the local cache. Default: the built-in one.")
+@click.option(
+    "--model",
+    help="A folder with a Hugging Face model, a name in the local cache, or the URL of a server. Default: the built-in one.",
+)
+@click.option("--server", metavar="NAME=VALUE,…", help="Settings of the server that --model names, such as name=smollm2.")
 @click.option(
     "--context", multiple=True, help="A passage, a FILE that holds one, or a .json file that lists several; may be repeated."
 )
@@ -45,6 +50,7 @@ from accredit.explanation.requests import Settings
 def cite(
     answer: str | None,
     model: str | None,
+    server: str | None,
     context: tuple[str, ...],
     query: str | None,
     prompt: str | None,
@@ -73,12 +79,19 @@ def cite(
     from accredit.explanation.citations import cite as cited
 
     if new is not None:
+        if server is not None:
+            raise InvalidInput(
+                "--server and --calibrate are both given; calibrate in Python, on accredit.answers.HostedModel(url, …)",
+                argument="server",
+                code="conflict",
+            )
         write_whole(new, calibrated(model, seed=seed).to_json() + "\n")
         write(new)
         return
     if markdown and as_json:
         raise InvalidInput("--markdown and --json are both given; give one of them", argument="markdown", code="conflict")
     given: Settings = {"answer": answer, "generate": max_new_tokens, "players": players, "spans": spans or None}
+    given |= {"server": None if server is None else server_of(server)}
     given |= {"calibration": None if calibration is None else Calibration.from_json(read_text(calibration))}
     found = cited(
         read_prompt(prompt),

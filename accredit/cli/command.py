@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
@@ -97,25 +97,33 @@ def wants_more() -> bool:
     return bool(click.get_current_context().meta.get(MORE))
 
 
+class Topic(NamedTuple):
+    """Options that few need together: the short help leaves them out, `--help WORD` shows them."""
+
+    heading: str
+    options: tuple[str, ...]
+
+
 class Command(click.Command):
-    """A command of accredit. `sections` are further headings of its help, with the options below each; `prints=False` is for a
-    command without a result to print, which has no use for --out; `cuts=True` for one whose result is cut to a screen unless
-    --more is given; `trials` is what to type to try a command of another package,
-    and what it answers."""
+    """A command of accredit. Its help is short: options that belong to one of its `topics`, and those of tables, are shown by
+    `--help TOPIC`. `prints=False` is for a command without a result to print, which has no use for --out; `cuts=True` for one
+    whose result is cut to a screen unless --more is given; `trials` is what to type to try a command of another package, and
+    what it answers."""
 
     def __init__(
         self,
         *arguments: Any,
-        sections: Mapping[str, tuple[str, ...]] | None = None,
+        topics: Mapping[str, Topic] | None = None,
         prints: bool = True,
         cuts: bool = False,
         trials: Mapping[str, str] | None = None,
         **settings: Any,
     ) -> None:
         super().__init__(*arguments, **settings)
-        self.sections = sections or {}
         self.trials = trials or {}
         own = {param.name for param in self.params}
+        tables = {"tables": Topic(HEADING, tuple(TABLE_OPTIONS))} if own >= set(TABLE_OPTIONS) else {}
+        self.topics: dict[str, Topic] = {**(topics or {}), **tables}
         self.params += [option for option in _share(prints, cuts) if option.name not in own]
         for param in self.params:
             if param.metavar is None and isinstance(param.type, click.IntRange | click.FloatRange):
@@ -145,23 +153,53 @@ class Command(click.Command):
             stack.enter_context(reading_tables(ctx))
             return super().invoke(ctx)
 
+    def get_help_option(self, ctx: click.Context) -> click.Option | None:
+        if not self.topics:
+            return super().get_help_option(ctx)
+        return click.Option(
+            ["-h", "--help"],
+            is_flag=False,
+            flag_value="",
+            is_eager=True,
+            expose_value=False,
+            type=click.Choice(["", *self.topics]),
+            metavar=f"[{self.topic_word}]",
+            callback=_show_help,
+            help=f"{self.topic_help}: {', '.join(self.topics)}.",
+        )
+
+    topic_word, topic_help = "TOPIC", "More options"
+
+    def format_topic(self, ctx: click.Context, topic: str) -> str:
+        """The help of one topic: the usage and its options."""
+        formatter = ctx.make_formatter()
+        self.format_usage(ctx, formatter)
+        with formatter.section(self.topics[topic].heading):
+            formatter.write_dl(self.records_of(ctx, self.topics[topic].options), col_max=24)
+        return formatter.getvalue().rstrip("\n")
+
+    def records_of(self, ctx: click.Context, names: Iterable[str]) -> list[tuple[str, str]]:
+        """What the help says of these options, in this order."""
+        options = {param.name: param for param in self.params if isinstance(param, click.Option)}
+        found = (options[name].get_help_record(ctx) for name in names if name in options)
+        return [record for record in found if record is not None]
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        for heading, options in self._in_sections(ctx):
-            records = [option.get_help_record(ctx) for option in options]
-            if shown := [record for record in records if record is not None]:
+        for heading, options in (("Options", self.usual(ctx)), ("Result", self._of_results(ctx))):
+            if shown := [record for option in options if (record := option.get_help_record(ctx)) is not None]:
                 with formatter.section(heading):
                     formatter.write_dl(shown)
 
-    def _in_sections(self, ctx: click.Context) -> Iterator[tuple[str, list[click.Option]]]:
-        """Headings with their options: those without one first, what all commands have last."""
+    def usual(self, ctx: click.Context) -> list[click.Option]:
+        """The options that the short help shows, but for those of the result."""
+        elsewhere = {name for topic in self.topics.values() for name in topic.options}
         options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
-        last = [option for name in RESULT for option in options if name in option.opts]
-        sections = {**self.sections, HEADING: tuple(TABLE_OPTIONS)}
-        placed = {name for names in sections.values() for name in names}
-        yield "Options", [option for option in options if option not in last and option.name not in placed]
-        for heading, names in sections.items():
-            yield heading, [option for name in names for option in options if option.name == name]
-        yield "Result", last
+        return [option for option in options if option.name not in elsewhere and not set(option.opts) & set(RESULT)]
+
+    def _of_results(self, ctx: click.Context) -> list[click.Option]:
+        """What all commands have."""
+        options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
+        return [option for name in RESULT for option in options if name in option.opts]
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         from accredit.cli.trials import lines_of
@@ -170,6 +208,15 @@ class Command(click.Command):
             with formatter.section("Examples, with the files of `accredit examples`"):
                 for command, answers in trials.items():
                     formatter.write("\n".join(lines_of(command, answers)) + "\n")
+
+
+def _show_help(ctx: click.Context, param: click.Parameter, topic: str | None) -> None:
+    if topic is None or ctx.resilient_parsing:
+        return
+    command = ctx.command
+    assert isinstance(command, Command)
+    click.echo(command.format_topic(ctx, topic) if topic else command.get_help(ctx), color=ctx.color)
+    ctx.exit()
 
 
 def what_to_try(ctx: click.Context) -> dict[str, str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from accredit.cli.command import Command, wants_more
+from accredit.cli.command import Command, Topic, wants_more
 from accredit.cli.options import SEED, Count, MethodNames, NamedPath
 from accredit.cli.output import NewFile, write, write_whole
 from accredit.models.builtin.facts import KINDS, PASSAGES_AT_MOST
@@ -26,7 +26,14 @@ NOT_OF_ROWS = ("answers", "passages", "text", "target", "where", "longest", "pla
 CONTEXTS = 20  # fresh contexts with --answers
 
 
-@click.command(cls=Command, cuts=True)
+TOPICS = {
+    "inputs": Topic("Which inputs", ("text", "target", "where", "longest", "passages", "background", "trust")),
+    "measures": Topic("How they are measured", ("metrics", "players", "payoff", "removal", "judge", "budget")),
+    "runs": Topic("Long runs", ("store", "executor")),
+}
+
+
+@click.command(cls=Command, cuts=True, topics=TOPICS)
 @click.option(
     "--model",
     default="builtin",

@@ -36,21 +36,25 @@ class Destination:
         with to_file(self.out) if self.out else nullcontext():
             self.print(explain())
 
-    def show_parts(self, why: str, parts: Iterable[Explanation], count: int) -> None:
-        """The same of a text that was read in parts: why, and each of them."""
+    def show_parts(self, read: str, explain: Iterable[Explanation]) -> None:
+        """The same of a text that was read in parts: how, what stands out in all of them, and each of them."""
         from accredit import views
+        from accredit.views.language.headlines import parts_headline
         from accredit.views.terminal.explanation_text import wants_colour
+        from accredit.views.terminal.screen import fold
 
         if self.out:
             check_ending(self.out)
         with to_file(self.out) if self.out else nullcontext():
+            parts = list(explain)
+            said = parts_headline(read, parts)
             if self.as_json:
                 listed = [part.to_plain() for part in parts]
-                click.echo(json.dumps({"kind": "text in parts", "read": why, "parts": listed}, ensure_ascii=False))
+                click.echo(json.dumps({"kind": "text in parts", "read": said, "parts": listed}, ensure_ascii=False))
                 return
-            click.echo(why)
+            click.echo("\n".join(fold(said)))
             for number, part in enumerate(parts, 1):
-                click.echo(f"\nPart {number} of {count}")
+                click.echo(f"\nPart {number} of {len(parts)}")
                 click.echo(views.text(part, colour=wants_colour(sys.stdout), more=wants_more()))
 
     def print(self, result: Explanation | TableExplanation | SeriesExplanation) -> None:

@@ -18,22 +18,23 @@ import click
 
 from accredit.answers.server import is_url
 from accredit.cli.answers import explain_an_answer
-from accredit.cli.command import Command, check_ending, what_to_try
+from accredit.cli.command import Command, Topic, check_ending, say_in_options, wants_more, what_to_try
 from accredit.cli.destination import Destination, announce, with_command
 from accredit.cli.options import Count, NamedPath
 from accredit.cli.output import NewFile
 from accredit.cli.rows import explain_table
-from accredit.cli.settings import TITLES, offers, read_numbers, read_settings, sections, setting_options, take
-from accredit.cli.table_options import TABLE_OPTIONS, check_no_table, table_options
-from accredit.errors import InvalidInput
+from accredit.cli.settings import TITLES, offers, read_numbers, read_settings, setting_options, take
+from accredit.cli.table_options import check_no_table, table_options
+from accredit.errors import AccreditError, InvalidInput
 from accredit.explanation.requests import REQUESTS, Kind, Settings, misplace, only_in
 from accredit.methods import SETTINGS
 
 if TYPE_CHECKING:
     from accredit.explanation.explainer import Explainer
+    from accredit.explanation.result import Explanation
     from accredit.explanation.text_files import Given
 
-# `accredit explain` for a file of texts or a folder of pictures: one by one into JSON lines, resumed where a run stopped.
+# `accredit explain` for a file of texts or a folder of pictures: one by one, into JSON lines resumed where a run stopped.
 
 
 def explain_many(
@@ -66,6 +67,10 @@ def explain_many(
             f"{file!r} is a folder of pictures, and {loaded.name} reads text; name a model of pictures", code="conflict"
         )
     check_settings(inputs, explainer)
+    if to.out is None and not to.as_json:
+        _announce(inputs, explainer)
+        click.echo(_answers(inputs, explainer))
+        return
     run = run_name(explainer, kind)
     done = read_finished(Path(to.out), inputs, run) if to.out else 0
     _announce(inputs[done:], explainer)
@@ -84,6 +89,27 @@ def explain_many(
     click.echo(f"{said}{f'; written: {to.out}' if to.out else ''}", err=True)
 
 
+def _answers(inputs: list[Given], explainer: Explainer) -> str:
+    """Many inputs on a screen: how many are predicted as what, then the answer about each."""
+    from accredit.values.solver import progress
+    from accredit.views.language.headlines import headline, many_headline
+    from accredit.views.terminal.screen import fold, screen
+
+    found: list[Explanation] = []
+    lines: list[str] = []
+    with progress("explain", len(inputs)) as bar:
+        for number, given in enumerate(inputs, 1):
+            name = given.name if isinstance(given, Path) else f"row {number}"
+            try:
+                found.append(explainer(given))
+                lines += fold(f"{name}: {headline(found[-1])}", after="  ")
+            except AccreditError as error:
+                lines += fold(f"{name}: not explained; {say_in_options(click.get_current_context(), str(error))}", after="  ")
+            bar.update(number)
+    told = ["Every number of every row, as JSON lines: --out FILE, or --json."]
+    return screen(many_headline(found, len(inputs) - len(found)).text, ["", *lines, "", *told], more=wants_more())
+
+
 def _inputs(file: str, column: str | None, pair: str | None) -> list[Given]:
     from accredit.explanation.text_files import read_pairs, read_pictures, read_texts
 
@@ -95,12 +121,12 @@ def _inputs(file: str, column: str | None, pair: str | None) -> list[Given]:
 def _announce(inputs: list[Given], explainer: Explainer) -> None:
     from accredit.explanation.forecast import LONG
     from accredit.explanation.text_files import estimate_seconds
-    from accredit.views.language.phrases import duration
+    from accredit.views.language.phrases import counted, duration
 
     expected = estimate_seconds(inputs, explainer) if inputs else 0.0
     if expected > LONG:
-        sooner = "" if explainer.settings.get("budget") else "; sooner, and with intervals: --budget 200"
-        click.echo(f"{len(inputs)} rows; their payoffs alone take about {duration(expected)}{sooner}", err=True)
+        sooner = "" if explainer.settings.get("budget") else "; sooner, with intervals: --budget 200"
+        click.echo(f"{counted(len(inputs), 'row')}: their payoffs take about {duration(expected)}{sooner}", err=True)
 
 
 OWN: Mapping[str, tuple[Kind, ...]] = {  # options that say what is explained -> the kinds of question they belong to
@@ -112,73 +138,48 @@ OWN: Mapping[str, tuple[Kind, ...]] = {  # options that say what is explained ->
     "prompt": ("answer",),
     "max_new_tokens": ("answer",),
 }
-SECTIONS = sections({kind: tuple(name for name, kinds in OWN.items() if kinds[-1] == kind) for kind in REQUESTS})
-
-
+LIKE_A_PATH = re.compile(  # what nobody means as a text: a path, or a word that ends as the name of a file does
+    r"(\.{0,2}|~)/\S+|\S+/|\S+\.(txt|text|md|csv|tsv|jsonl?|parquet|feather|xlsx?|gz|zip|npy|npz|onnx)"
+)
 USUAL = ("model", "methods", "target", "budget")  # options that the short help shows
-TOPICS: dict[str, str] = {str(kind): heading for kind, heading in TITLES.items()}
-TOPICS |= {"gradients": "Gradients and attention", "tables": "How a table is written"}
+TOPICS = {str(kind): Topic(TITLES[kind], tuple(name for name, kinds in OWN.items() if kind in kinds)) for kind in REQUESTS}
+TOPICS |= {"gradients": Topic("Gradients and attention", SETTINGS)}
 
 
 class ExplainCommand(Command):
-    """A command of several kinds of question: its help is short, and `--help rows` is that of one of them."""
+    """A command of several kinds of question: `--help rows` is the help of one of them."""
 
-    def get_help_option(self, ctx: click.Context) -> click.Option:
-        return click.Option(
-            ["-h", "--help"],
-            is_flag=False,
-            flag_value="",
-            is_eager=True,
-            expose_value=False,
-            type=click.Choice(["", *TOPICS]),
-            metavar="[KIND]",
-            callback=_show_help,
-            help="Of one kind of question: " + ", ".join(TOPICS) + ".",
-        )
+    topic_word, topic_help = "KIND", "Of one kind of question"
 
     def format_topic(self, ctx: click.Context, topic: str) -> str:
         """The help of one kind of question: what only it has, then what it shares with others, in its own words."""
+        if topic not in REQUESTS:
+            return super().format_topic(ctx, topic)
+        kind: Kind = topic  # type: ignore[assignment]
         formatter = ctx.make_formatter()
-        formatter.write_usage(ctx.command_path, "[OPTIONS] TEXT|FILE|IMAGE|FOLDER")
-        options = {param.name: param for param in self.params if isinstance(param, click.Option)}
-        shared: dict[str, str] = {}
-        if topic in REQUESTS:
-            kind: Kind = topic  # type: ignore[assignment]
-            own = [*(name for name, kinds in OWN.items() if kind in kinds), *(n for n in offers() if n in only_in(kind))]
-            words = {name: said[kind][0].help for name, said in offers().items() if kind in said and name not in SETTINGS}
-            shared = {name: text for name, text in words.items() if name not in (*own, *USUAL, "seed")}
-        else:
-            own = list(SETTINGS) if topic == "gradients" else list(TABLE_OPTIONS)
-        with formatter.section(TOPICS[topic]):
-            records = [options[name].get_help_record(ctx) for name in own if name in options]
-            others = [(options[name].opts[-1], text) for name, text in shared.items() if name in options]
-            formatter.write_dl([*(record for record in records if record), *others], col_max=24)
+        self.format_usage(ctx, formatter)
+        own = [*self.topics[topic].options, *(name for name in offers() if name in only_in(kind))]
+        words = {name: said[kind][0].help for name, said in offers().items() if kind in said and name not in SETTINGS}
+        shared = {name: text for name, text in words.items() if name not in (*own, *USUAL, "seed")}
+        options = {param.name: param for param in self.params}
+        others = [(options[name].opts[-1], text) for name, text in shared.items() if name in options]
+        with formatter.section(self.topics[topic].heading):
+            formatter.write_dl([*self.records_of(ctx, own), *others], col_max=24)
         return formatter.getvalue().rstrip("\n")
 
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The few options that most questions need, and where the others are."""
-        last = dict(self._in_sections(ctx))["Result"]
-        usual = [param for param in self.params if param.name in USUAL and isinstance(param, click.Option)]
-        for heading, options in (("Options", usual), ("Result", last)):
-            with formatter.section(heading):
-                formatter.write_dl([record for option in options if (record := option.get_help_record(ctx))])
+    def usual(self, ctx: click.Context) -> list[click.Option]:
+        """The few options that most questions need."""
+        return [param for param in self.params if param.name in USUAL and isinstance(param, click.Option)]
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        from accredit.cli.trials import lines_of
+
         with formatter.section("Examples"):
             for command in what_to_try(ctx):
-                formatter.write(f"  {command}\n")
+                formatter.write("\n".join(lines_of(command)) + "\n")
 
 
-def _show_help(ctx: click.Context, param: click.Parameter, topic: str | None) -> None:
-    if topic is None or ctx.resilient_parsing:
-        return
-    command = ctx.command
-    assert isinstance(command, ExplainCommand)
-    click.echo(command.format_topic(ctx, topic) if topic else command.get_help(ctx), color=ctx.color)
-    ctx.exit()
-
-
-@click.command(cls=ExplainCommand, cuts=True, sections=SECTIONS)
+@click.command(cls=ExplainCommand, cuts=True, topics=TOPICS)
 @click.argument("subject", metavar="TEXT|FILE|IMAGE|FOLDER", required=False)
 @click.option(
     "--model",
@@ -219,7 +220,7 @@ def explain(
     """Which words of a text, parts of an image, columns of a table, stretches of a series or parts of a prompt led to a model's
     output (SHAP values and other feature attributions).
 
-    A FILE of texts, a CSV or a FOLDER of pictures is explained one by one into JSON lines; with a model file, rows of a table;
+    A FILE of texts, a CSV or a FOLDER of pictures is explained one by one, with --out into JSON lines; with a model file, rows;
     a .npy FILE holds time series. With --answer or --generate it is about what a language model says.
     """
     typed = take(options)
@@ -255,7 +256,7 @@ def kind_of_question(subject: str | None, model: str | None, typed: Settings, ow
 
 
 def _explain_text(subject: str, model: str | None, typed: Settings, own: Settings, to: Destination) -> None:
-    from accredit.explanation import explain_text
+    from accredit.explanation import Explainer
 
     column, pair, what = own.get("column"), own.get("pair"), kind_of(subject)
     settings = read_settings("text", _with_fast(typed, own.get("fast")))
@@ -266,22 +267,20 @@ def _explain_text(subject: str, model: str | None, typed: Settings, own: Setting
         raise InvalidInput(
             f"column is for a FILE of texts, and {subject!r:.40} is one text", argument="column", code="misplaced"
         )
-    text = subject if pair is None else (subject, pair)
+    explainer = Explainer(model, announce=announce, **settings)
     try:
-        to.show(lambda: with_command(explain_text(text, model, announce=announce, **settings)))
+        to.show(lambda: with_command(explainer(subject if pair is None else (subject, pair))))
     except InvalidInput as error:
         if pair is not None or (error.argument, error.code) != ("text", "too-many"):
             raise
-        _explain_in_parts(subject, model, settings, to, error)
+        _explain_in_parts(explainer, subject, to, error)
 
 
-def _explain_in_parts(subject: str, model: str | None, settings: Settings, to: Destination, too_long: InvalidInput) -> None:
+def _explain_in_parts(explainer: Explainer, subject: str, to: Destination, too_long: InvalidInput) -> None:
     """A text that the model does not read at once, part by part."""
-    from accredit.explanation.explainer import Explainer
     from accredit.explanation.long_texts import read_in_parts
 
-    explainer = Explainer(model, announce=announce, **settings)
-    pieces, why = read_in_parts(explainer, subject)
+    pieces, read = read_in_parts(explainer, subject)
     if not pieces:
         raise too_long
     if to.html is not None:
@@ -291,7 +290,7 @@ def _explain_in_parts(subject: str, model: str | None, settings: Settings, to: D
             argument="html_file",
             code="misplaced",
         )
-    to.show_parts(why, (with_command(explainer(piece)) for piece in pieces), len(pieces))
+    to.show_parts(read, (with_command(explainer(piece)) for piece in pieces))
 
 
 def _explain_picture(subject: str, model: str | None, typed: Settings, own: Settings, to: Destination) -> None:
@@ -354,7 +353,7 @@ def kind_of(subject: str) -> str:
     if folder:
         return "folder"
     if not there:
-        if re.fullmatch(r"\S+\.(txt|csv|tsv)", subject) or names_a_picture(subject):
+        if LIKE_A_PATH.fullmatch(subject) or names_a_picture(subject):
             raise InvalidInput(f"there is no file {subject!r}; give the path of a file that exists, or a text", code="missing")
         return "text"
     return "image" if is_picture_file(path) else "file"

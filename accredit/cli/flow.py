@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from accredit import defaults
 from accredit.checks.json_data import round_off
 from accredit.checks.tables import number
 from accredit.cli.command import Command, wants_more
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from accredit.flow.graph import Graph, GraphFlow
 
 SECONDS = 5.0  # for exact ranges
-EPSILON = 1e-6  # what --rule barrier may lose
 
 
 @click.command(cls=Command, cuts=True)
@@ -36,7 +36,11 @@ EPSILON = 1e-6  # what --rule barrier may lose
     show_default=True,
     help="Which of all optimal flows: the analytic centre, least squares, least sum, or any.",
 )
-@click.option("--epsilon", type=Amount(min=0, min_open=True), help="What --rule barrier may lose. Default: 1e-06.")
+@click.option(
+    "--epsilon",
+    type=Amount(min=0, min_open=True),
+    help=f"What --rule barrier may lose. Default: {defaults.FLOW_EPSILON:g}.",
+)
 @click.option("--cheapest", is_flag=True, help="Of all maximum flows, those of least cost.")
 @click.option(
     "--share",
@@ -56,7 +60,6 @@ def flow(
     as_json: bool,
     html_file: str | None,
     seconds: float,
-    epsilon: float | None,
     **settings: Any,
 ) -> None:
     """The maximum flow through the edges of FILE, or their flow of least cost, and whether it is the only one.
@@ -66,10 +69,12 @@ def flow(
     flow of least cost, which carries what --supply says.
     """
     from accredit.flow.graph import Graph, graph_flow, least_cost
+    from accredit.flow.rules import allowed_loss
+    from accredit.views.language.flow_words import verdict
 
     _check_ends(sources, sinks, together, bool(supplies))
-    _check_unused(share, epsilon, **settings)
-    settings["epsilon"] = EPSILON if epsilon is None else epsilon
+    _check_unused(share, settings["rule"], settings["cheapest"])
+    lost = allowed_loss(settings["rule"], settings["epsilon"])
     graph = Graph.read(file)
     for option, names in (("--from", sources), ("--to", sinks), ("--supply", [_supply(text)[0] for text in supplies])):
         for name in names:
@@ -86,13 +91,12 @@ def flow(
         raise InvalidInput("--cheapest needs --from and --to; without them the flow is of least cost anyway", code="conflict")
     else:
         found = least_cost(graph, supplies=dict(map(_supply, supplies)), **settings)
-    _show(file, graph, found, settings, seconds, as_json, html_file)
+    notes = verdict(found, graph, lost, settings.get("cheapest", False))
+    _show(file, graph, found, notes, seconds, as_json, html_file)
 
 
-def _check_unused(share: str | None, epsilon: float | None, rule: str, cheapest: bool) -> None:
+def _check_unused(share: str | None, rule: str, cheapest: bool) -> None:
     """Refuse what the question has no use for."""
-    if epsilon is not None and rule != "barrier":
-        raise InvalidInput(f"--epsilon goes with --rule barrier, and the rule is {rule}; leave it out", code="misplaced")
     for option, is_given in ((f"--rule {rule}", rule != "none"), ("--cheapest", cheapest)):
         if share and is_given:
             raise InvalidInput(
@@ -131,14 +135,13 @@ def _supply(text: str) -> tuple[str, float]:
 
 
 def _show(
-    file: str, graph: Graph, found: GraphFlow, settings: dict[str, Any], seconds: float, as_json: bool, html_file: str | None
+    file: str, graph: Graph, found: GraphFlow, notes: list[str], seconds: float, as_json: bool, html_file: str | None
 ) -> None:
-    from accredit.views.language.flow_words import headline, verdict
+    from accredit.views.language.headlines import edges_headline
     from accredit.views.pages.flow_page import draw_edges, edges_page
     from accredit.views.terminal.edges_text import edges_text
 
-    said = headline(found)
-    notes = verdict(found, graph, settings["epsilon"], settings.get("cheapest", False))
+    said = edges_headline(found).text
     ranges = None if found.unique else found.ranges(seconds)
     if ranges is not None:
         notes.append(f"Least and most are over all of them: {ranges}.")

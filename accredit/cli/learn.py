@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from accredit import defaults
-from accredit.cli.command import Commands, wants_more
+from accredit.cli.command import Commands, Topic, wants_more
 from accredit.cli.options import SEED as SEEDS
 from accredit.cli.options import Amount, Count, NamedPath
 from accredit.cli.output import NewFile, NewFolder, write, write_whole
@@ -75,10 +75,25 @@ def learn() -> None:
     """Train an explainer of one model, use it, and test whether it can be trusted."""
 
 
-@learn.command()
+TOPICS = {
+    "players": Topic("Who plays, and what is shared", ("target", "payoff", "players", "removal", "most_background")),
+    "training": Topic(
+        "How it is trained",
+        ("pairs", "calibration", "level", "per", "budget", "width", "epochs", "preset", "encoder", "device"),
+    ),
+}
+
+
+@learn.command(topics=TOPICS)
 @click.argument("subject", metavar="FILE|FOLDER")
 @click.option("--out", required=True, type=NewFolder(), help="The folder to write the explainer to.")
-@click.option("--method", type=click.Choice([FAST, *SELECTORS]), default=FAST, show_default=True)
+@click.option(
+    "--method",
+    type=click.Choice([FAST, *SELECTORS]),
+    default=FAST,
+    metavar="METHOD",
+    help=f"{FAST} (default); or a selector: {', '.join(SELECTORS)}.",
+)
 @click.option("-k", "--k", type=Count(min=1), help="Selectors: how many players are shown.")
 @MODEL
 @TRUST

@@ -21,12 +21,20 @@ WHOLE = re.compile(r"[+-]?[0-9]+")
 DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
+def _usual(param: click.Parameter | None, otherwise: float) -> float:
+    """The default of an option that has a number for one."""
+    default = None if param is None else param.default
+    return default if isinstance(default, int | float) and not isinstance(default, bool) else otherwise
+
+
 class Count(click.IntRange):
     """A whole number in plain digits. Python also takes 1_000, digits of other scripts and spaces, which hide slips."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if isinstance(value, str) and not (WHOLE.fullmatch(value) and len(value) < DIGITS):
-            self.fail(f"{shown(value)} is not a whole number; write for example {max(self.min or 0, 1)}", param, ctx)
+            self.fail(
+                f"{shown(value)} is not a whole number; write for example {_usual(param, max(self.min or 0, 1))}", param, ctx
+            )
         return super().convert(value, param, ctx)
 
 
@@ -35,7 +43,7 @@ class Amount(click.FloatRange):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if isinstance(value, str) and not (DECIMAL.fullmatch(value) and math.isfinite(float(value))):
-            self.fail(f"{shown(value)} is not a finite number; write for example 0.5", param, ctx)
+            self.fail(f"{shown(value)} is not a finite number; write for example {_usual(param, 0.5)}", param, ctx)
         return super().convert(value, param, ctx)
 
 

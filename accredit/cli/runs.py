@@ -87,10 +87,11 @@ def _go_on(run: Run, journal: Path, as_json: bool) -> None:
 def _read_list(file: str, games: list[dict[str, Any]], known: list[Run], remarks: list[dict[str, list[str]]]) -> str:
     from accredit.views.language.printable import printable
     from accredit.views.terminal.columns import table
+    from accredit.views.terminal.screen import clip, fold_all, screen
 
-    counts = [[str(game[kind]) for kind in ("ok", "failed", "quarantined")] for game in games]
     if not games and not known:
         return f"{file} holds no game and no run yet"
+    counts = [[str(game[kind]) for kind in ("ok", "failed", "quarantined")] for game in games]
     lines = table(
         ["game", "players", "payoffs", "failed", "quarantined", "seconds"],
         [
@@ -98,22 +99,33 @@ def _read_list(file: str, games: list[dict[str, Any]], known: list[Run], remarks
             for game, count in zip(games, counts, strict=True)
         ],
     )
-    rows = []
+    rows, commands = [], []
     for run in known:
         state = "unfinished" if run.ended is None else f"{run.ended - run.began:.1f} s"
         best = run.values.ranked().players[0] if run.values else ""
-        line = "accredit " + shlex.join([*run.command, "--store", file])
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(run.began))
-        rows.append([str(run.id), when, state, printable(best), printable(line)])
+        rows.append([str(run.id), when, state, printable(best)])
+        commands.append(f"run {run.id}: accredit {shlex.join([*run.command, '--store', file])}")
     if rows:
-        lines += ["", *table(["run", "began", "took", "highest", "command"], rows, left=True)]
-    said = [
-        f"run {run.id}, {kind[:-1]}: {printable(remark)}"
-        for run, kinds in zip(known, remarks, strict=True)
-        for kind, those in kinds.items()
-        for remark in those
-    ]
-    lines += ["", *said] if said else []
-    if any(run.ended is None for run in known):
-        lines += ["", "unfinished runs go on with --resume"]
-    return "\n".join(lines)
+        lines += ["", *table(["run", "began", "took", "highest"], rows, left=True), "", *fold_all(commands)]
+    told: dict[str, list[str]] = {}
+    for run, kinds in zip(known, remarks, strict=True):
+        for kind, those in kinds.items():
+            told.setdefault(kind, []).extend(f"run {run.id}, {kind[:-1]}: {remark}" for remark in those)
+    warned = told.pop("warnings", [])
+    return screen(
+        _counts(games, known), ["", *clip(lines)], [line for each in told.values() for line in each], wants_more(), warned
+    )
+
+
+def _counts(games: list[dict[str, Any]], known: list[Run]) -> str:
+    """What the journal holds, in a sentence, and what to do where a run was stopped."""
+    from accredit.views.language.phrases import counted
+
+    open_runs = sum(run.ended is None for run in known)
+    kept, failed = (sum(int(game[kind]) for game in games) for kind in ("ok", "failed"))
+    said = f"{counted(len(known), 'run')} of {counted(len(games), 'game')}, {counted(kept, 'payoff')} kept"
+    said += f", {failed:,} failed" if failed else ""
+    return said + (
+        f"; {open_runs:,} unfinished, which --resume takes up again." if open_runs else "; all finished." * bool(known)
+    )

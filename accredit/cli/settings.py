@@ -18,8 +18,7 @@ from accredit.cli.options import SEED, Amount, Count, MethodNames, NamedPath
 from accredit.cli.output import NewFile
 from accredit.cli.typed import groups_of, heads_of, layers_of, parts_of, players_of, removal_of, server_of, split_at_commas
 from accredit.errors import InvalidInput
-from accredit.explanation.requests import REQUESTS, Kind, Option, Settings, check_names, only_in
-from accredit.methods import SETTINGS
+from accredit.explanation.requests import REQUESTS, Kind, Option, Settings, check_names
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -65,12 +64,6 @@ def offers() -> dict[str, dict[Kind, tuple[Option, object, object]]]:
             if "option" in field.metadata:
                 found.setdefault(field.name, {})[kind] = field.metadata["option"], hints[field.name], field.default
     return found
-
-
-def sections(own: Mapping[Kind, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
-    """Headings of the help: what only one kind of question has, the command's own options first; then gradients."""
-    alone = {kind: tuple(name for name in offers() if name in only_in(kind)) for kind in REQUESTS}
-    return {TITLES[kind]: (*own[kind], *alone[kind]) for kind in REQUESTS} | {"Gradients and attention": SETTINGS}
 
 
 def _option(name: str, said: Mapping[Kind, tuple[Option, object, object]]) -> Callable[[Callable[P, R]], Callable[P, R]]:

@@ -52,8 +52,9 @@ def open_streams() -> None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115  for the rest of the process
         elif hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="accredit")
-    if sys.stdout.isatty():
-        sys.stdout = Folding(sys.stdout)  # type: ignore[assignment]
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name).isatty():
+            setattr(sys, name, Folding(getattr(sys, name)))
 
 
 def leave_closed_pipe() -> None:

@@ -27,7 +27,7 @@ def trials_of(path: str) -> dict[str, str]:
     return {command: answers for command, answers in TRIALS.items() if f"{command} ".startswith(f"{path} ")}
 
 
-def lines_of(command: str, answers: str) -> list[str]:
+def lines_of(command: str, answers: str = "") -> list[str]:
     """A trial as lines of one screen that can be pasted: a long command goes on after a backslash, and what it answers stands
     behind it where there is room, else below.
 
@@ -41,5 +41,7 @@ def lines_of(command: str, answers: str) -> list[str]:
             lines[-1:] = [f"{lines[-1]} \\", f"     {option}"]
         else:
             lines[-1] += option
+    if not answers:
+        return lines
     behind = f"{lines[-1]}  # {answers}"
     return [*lines[:-1], behind] if len(behind) <= WIDTH else [*lines, f"      {answers}"]

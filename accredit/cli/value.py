@@ -13,7 +13,7 @@ import click
 from click.core import ParameterSource
 
 from accredit import defaults
-from accredit.cli.command import Command, say_in_options, wants_more
+from accredit.cli.command import Command, Topic, say_in_options, wants_more
 from accredit.cli.options import SEED, Amount, Count, MethodName, NamedPath
 from accredit.cli.output import NewFile, write, write_whole
 from accredit.cli.table_options import said_of, table_options
@@ -27,7 +27,18 @@ METHOD = MethodName("training data")
 SHOWN = ("form", "html_file", "out", "out_as")  # where results go is not part of what is computed
 
 
-@click.command(cls=Command, cuts=True)
+TOPICS = {
+    "labels": Topic("Which labels are wrong", ("task", "identity", "annotators", "out_as")),
+    "values": Topic(
+        "What each row is worth",
+        ("test", "folds", "players", "prices", "groups", "budget", "half_width", "split_seed", "curves"),
+    ),
+    "networks": Topic("Networks and language models", ("layers", "memory")),
+    "runs": Topic("Long runs", ("store", "executor", "limit")),
+}
+
+
+@click.command(cls=Command, cuts=True, topics=TOPICS)
 @click.argument("file", type=NamedPath())
 @table_options
 @click.option("--target", metavar="COLUMN", help="The column to predict. A language model (--model FOLDER) needs none.")

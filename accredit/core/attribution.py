@@ -16,6 +16,7 @@ from accredit.checks.json_data import Facts, damaged, fields_of, plain, plain_ma
 from accredit.checks.numbers import (
     FloatArray,
     IntArray,
+    check_index,
     check_seed,
     check_text,
     optional_whole,
@@ -73,6 +74,7 @@ class Attribution(Drawn):
         put = object.__setattr__
         put(self, "players", check_players(self.players))
         n = len(self.players)
+        check_index(self.credit, self.players, "credit")
         put(self, "credit", frozen(self.credit, (n,), "credit"))
         for name in ("total", "baseline"):
             put(self, name, None if getattr(self, name) is None else real_number(getattr(self, name), name))

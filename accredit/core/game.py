@@ -117,8 +117,8 @@ def payoffs(game: Game, coalitions: BoolArray) -> FloatArray:
     earned = real_numbers(game.payoff(coalitions.copy()), "payoff", BadPayoff, copy=True)
     if earned.shape != (len(coalitions),):
         raise BadPayoff(
-            f"payoff of {len(coalitions)} coalitions returned shape {earned.shape}; it must return one number each"
-            f"{_of_several(game)}",
+            f"payoff of {len(coalitions)} coalitions returned shape {earned.shape}; it must return one number each: "
+            f"it is asked for several at once, one per row of True and False{_of_several(game)}",
             code="shape",
         )
     check_finite(earned, lambda row: write_coalition(game.players, coalitions[row]))
@@ -278,7 +278,7 @@ def check_names(given: Iterable[str | int], what: str) -> tuple[str, ...]:
     return names
 
 
-def check_groups(groups: Mapping[str, Iterable[Member]]) -> dict[str, list[Member]]:
+def check_groups(groups: Mapping[str, Iterable[Member]], argument: str = "groups") -> dict[str, list[Member]]:
     """Groups as name -> list of members, or an error that shows how to write them.
 
     >>> check_groups({"pair": ("a", "b")})
@@ -290,8 +290,8 @@ def check_groups(groups: Mapping[str, Iterable[Member]]) -> dict[str, list[Membe
     """
     if not isinstance(groups, Mapping):
         raise InvalidInput(
-            f"groups is {groups!r:.60}; write a mapping from name to members, as in {{'pair': ['a', 'b']}}",
-            argument="groups",
+            f"{argument} is {groups!r:.60}; write a mapping from name to members, as in {{'pair': ['a', 'b']}}",
+            argument=argument,
             code="type",
         )
     for name, members in groups.items():
@@ -299,7 +299,7 @@ def check_groups(groups: Mapping[str, Iterable[Member]]) -> dict[str, list[Membe
         if isinstance(members, str) or not isinstance(members, Iterable):
             kind = "string" if isinstance(members, str) else type(members).__name__
             raise InvalidInput(
-                f"groups[{name!r}] is the {kind} {members!r:.60}; write [{members!r:.60}]", argument="groups", code="type"
+                f"{argument}[{name!r}] is the {kind} {members!r:.60}; write [{members!r:.60}]", argument=argument, code="type"
             )
     return {name: list(members) for name, members in groups.items()}
 

@@ -77,6 +77,7 @@ class AnswerSubject(Dealt):
     budget: int | None = None
     seed: int = 0
     notes: tuple[str, ...] = ()  # what the reader must know about the targets
+    spends: str = ""  # how many payoffs sampled values ask, and why, where that was not said; said beside such a value
     memo: Memo = field(default_factory=Memo, repr=False)
     settings: Settings = field(default_factory=dict)  # of gradients and of readings of attention
 
@@ -386,21 +387,21 @@ def _keep(game: AnswerGame, journal: Journal | None) -> None:
 def spend_by_cost(subject: AnswerSubject, target: str | None = None, most: float = math.inf) -> AnswerSubject:
     """The subject with as many payoffs for sampled values as passes of its model are worth, and with its targets; payoffs that
     would take more than `most` seconds are fewer."""
-    budget, why = _budget(subject.game, most)
-    return with_targets(replace(subject, budget=budget), target, why)
+    budget, spends = _budget(subject.game, most)
+    return with_targets(replace(subject, budget=budget, spends=spends), target)
 
 
-def with_targets(subject: AnswerSubject, target: str | None = None, why: tuple[str, ...] = ()) -> AnswerSubject:
+def with_targets(subject: AnswerSubject, target: str | None = None) -> AnswerSubject:
     """The subject with as many targets as can be solved within its budget, or with those that are asked for."""
     games, notes = _targets(subject.game, subject.payoff, target, subject.budget)
-    return replace(subject, games=games, notes=(*why, *notes), memo=Memo())
+    return replace(subject, games=games, notes=notes, memo=Memo())
 
 
-def _budget(game: AnswerGame, most: float) -> tuple[int | None, tuple[str, ...]]:
+def _budget(game: AnswerGame, most: float) -> tuple[int | None, str]:
     """Payoffs of a sampled value by what a pass costs, measured on passes that leave one player out, which are kept."""
     players = len(game.players)
     if 2**players <= defaults.LEAST_PASSES:
-        return None, ()
+        return None, ""
     game.ask(np.array([[True] * players, [False] * players]))  # how the model is read is tried out here, once
     own = hasattr(game.pays, "model") and math.isinf(most)  # others may wait for another machine, and `most` is on the clock
     clock = time.process_time if own else time.perf_counter
@@ -410,10 +411,10 @@ def _budget(game: AnswerGame, most: float) -> tuple[int | None, tuple[str, ...]]
     each = (clock() - began) / len(some)  # several at once, where a server is asked
     budget = defaults.budget_by_cost(players, each, most)
     if budget is None:
-        return None, ()
+        return None, ""
     return budget, (
         f"Sampled values ask {budget} payoffs, because one takes {each:.2g} s here; a larger budget narrows them, and "
-        f"budget={budget} repeats this run.",
+        f"budget={budget} repeats this run."
     )
 
 

@@ -52,6 +52,7 @@ def explanation_of(
         notes=check_notes(
             (
                 *on_little(described.get("said"), described["target"], described["payoff"], attributions),
+                *_on_spending(subject, [each for each in methods if each.name in attributions]),
                 *notes,
                 *undrawn,
                 *on_the_mask(attributions),
@@ -71,6 +72,12 @@ def explanation_of(
         },
         **described,
     )
+
+
+def _on_spending(subject: Subject | AnswerSubject, methods: Sequence[ChosenMethod]) -> Iterator[str]:
+    """How many payoffs sampled values asked, where nobody said how many they may and there is one."""
+    if isinstance(subject, AnswerSubject) and subject.spends and any(each.method.is_sampled for each in methods):
+        yield subject.spends
 
 
 def _predict(subject: Subject) -> dict[str, Any]:

@@ -1,10 +1,11 @@
 """Citations that can be checked: for each sentence of an answer where it comes from, and the passes that show it.
 
 One backward pass (AttnLRP) names the candidates, or in long contexts one pass over each passage alone, so that no context is
-read in full more often than there are sentences to judge, and a few times more; the model then reads its
-own answer with all passages, with none, with every group of up to three candidates alone, and without those that are cited.
-Inside of what is cited the same is asked of its paragraphs, then of the sentences of those that say it. What a verdict
-means, and its error rate, is in `accredit.answers.verdicts`.
+read in full more often than there are sentences to judge, and a few times more; the model then reads its own answer with all
+passages, with none, with every group of up to three candidates alone, and without those that are cited. What is then called
+supported is doubted once more, by its words and by other words of what is cited in the place of its own, and gets no verdict
+where a doubt holds. Inside of what is cited the same is asked of its paragraphs, then of the sentences of those that say it.
+What a verdict means, and its error rate, is in `accredit.answers.verdicts`.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from accredit.answers.new_words import (
     is_said_by,
     linking_words,
     new_words,
+    rivals,
     says_otherwise,
     says_together,
     share_said,
@@ -38,8 +40,18 @@ from accredit.answers.new_words import (
 )
 from accredit.answers.planted import BOOKS, Planted, planted_prompts
 from accredit.answers.prompt import paragraph_spans
+from accredit.answers.qualifiers import crossed, left_out, overtaken, put_in
 from accredit.answers.said import Answer
-from accredit.answers.verdicts import ERROR, Calibration, Origin, Passages, Scored, Surprise, usual_calibration
+from accredit.answers.verdicts import (
+    ERROR,
+    Calibration,
+    Origin,
+    Passages,
+    Scored,
+    Surprise,
+    unlikely_word,
+    usual_calibration,
+)
 from accredit.checks import check_text, real_number
 from accredit.checks.arguments import check_arguments
 from accredit.checks.json_data import Facts, damaged, fields_of, plain, plain_mapping, read_list, read_object
@@ -57,6 +69,7 @@ MOST_SAID = 24  # tokens of an answer to a question alone, in which what is know
 RELEVANCE_TOKENS = 1_000  # of a prompt; beyond, passes over each passage alone are cheaper than a backward pass per sentence
 LEFT_OUT_TOKENS = 10_000  # of passes that leave out one passage each; beyond, the context is halved first
 CANDIDATES = 3  # passages that are tried alone and together, for each sentence
+RIVALS = 8  # words of what is cited that are tried in the place of others
 PASSED_ON = ("template", "separator", "chat", "fixed", "memory", "batch")  # settings of the prompt and of passes
 TEMPLATE_TOKENS = 40  # beside the passages, about
 BACKWARD = 4  # times as long as a pass, about, with the pass before it
@@ -65,7 +78,8 @@ BEGUN = re.compile(r"(?:^\W*\d+|(?:^|\s)(?:[A-Z]|Mr|Mrs|Ms|Dr|Prof|St|No|Nr|appr
 GUESSED = "that something is not so can be guessed, and is no memory"
 BARE = "it says nothing that the question does not say"
 SCATTERED = "what it lists stands in passages that share no name"
-ITEM = re.compile(r"\W*\d+\.\s+(?=\S)")  # the number of an item of a list, which says nothing
+NO_SOURCE = "passages make it likely, and none of them may be cited for it"
+ITEM = re.compile(r"\W*(?:\d+[.)]|[A-Za-z]\))\s+(?=\S)")  # the number of an item of a list, which says nothing
 KIND, FORMAT = "citations", 3  # of the JSON
 
 
@@ -293,6 +307,7 @@ def cite(
     calibration: Calibration | None = None,
     quotes: bool = True,
     seed: int = 0,
+    server: Mapping[str, Any] | None = None,
     announce: Callable[[str], None] | None = None,
     **how: Any,
 ) -> Citations:
@@ -302,7 +317,8 @@ def cite(
     `memory` and `batch`. `spans` are strings of the answer to judge instead of its sentences. `error` is the share of wrong
     verdicts that is allowed for each origin; `calibration` is of this model (`calibrate`), by default that of
     SmolLM2-135M-Instruct, and the result says when the model is another one. `quotes` looks for the sentences inside of what is
-    cited, with some ten passes over that passage alone. `announce` is called once with what a long run will take.
+    cited, with some ten passes over that passage alone. `server` are settings of a model at a URL. `announce` is called once
+    with what a long run will take.
 
     >>> found = cite(context=["Anna lives in Rome .", "Boris owns a dog ."], query="Where does Anna live ?")
     >>> found.answer, round(found.citations[0].whole.surprise, 2), round(found.citations[0].none.surprise, 2)
@@ -316,7 +332,7 @@ def cite(
                 code="unknown",
             )
     subject = answer_subject(
-        answering_model(model, tokenizer),
+        answering_model(model, tokenizer, server),
         prompt,
         context=context,
         query=query,
@@ -404,6 +420,7 @@ class Span:
     telling: tuple[tuple[str, IntArray], ...]  # those whose surprise counts: names, numbers and denials, if there are any
     names: frozenset[str] | None  # those that the question has, too; None: any passages may be cited together
     text: str = ""
+    says: int = 0  # first character of that text in the answer, after the number of an item
     is_whole: bool = False  # whether only all of it is paid, and none of its words
     pairs: tuple[tuple[tuple[int, int], tuple[int, int]], ...] = ()  # of names that could be exchanged, by characters
 
@@ -448,26 +465,60 @@ class _Passes:
             costs = [-float(self.known[frozenset()][where].sum()) for _, where in span.words]
         return share_said(words, costs, span.text, [self.texts[i] for i in sorted(group)], span.names or frozenset())
 
+    def unlikely(self, span: Span, memory: float) -> str:
+        """A new word of a span that surprises without any passage, where those that count do not."""
+        costs = [-float(self.known[frozenset()][where].sum()) for _, where in span.words]
+        return unlikely_word([word for word, _ in span.words], costs, memory)
+
     def exchanged(self, group: Passages, span: Span) -> str:
         """Two names of a span that a group of passages says no better where they stand than exchanged; empty if none are."""
-        if self.subject.kind != "answer":
+        text = _text(self.subject)
+        others = [f"{text[:a]}{text[c:d]}{text[b:c]}{text[a:b]}{text[d : span.stop]}" for (a, b), (c, d) in span.pairs]
+        for ((a, b), (c, d)), is_likely in zip(span.pairs, self._likelier(group, span, others), strict=True):
+            if is_likely:
+                return f"it is as likely with “{text[a:b]}” and “{text[c:d]}” exchanged"
+        return ""
+
+    def doubt(self, group: Passages, span: Span) -> str:
+        """Why a group of passages may not say a span, although it makes it likely; empty if nothing speaks against it. What is
+        doubted gets no verdict, which can only make wrong verdicts fewer."""
+        if span.names is None:
             return ""
+        return doubt_by_words(span.text, self.query, self.texts, group) or self.outdone(group, span)
+
+    def outdone(self, group: Passages, span: Span) -> str:
+        """What a group of passages says better in the place of something new in a span; empty if nothing."""
+        text, found = _text(self.subject), rivals(span.text, self.query, [self.texts[i] for i in sorted(group)])[:RIVALS]
+        others = [f"{text[: span.says + a]}{other}{text[span.says + b : span.stop]}" for (a, b), other in found]
+        for ((a, b), other), is_likely in zip(found, self._likelier(group, span, others), strict=True):
+            if is_likely:
+                return f"after what is cited “{other}” is as likely as “{span.text[a:b]}”"
+        return ""
+
+    def _likelier(self, group: Passages, span: Span, others: Sequence[str]) -> list[bool]:
+        """Whether a group of passages makes each of other answers at least as likely as the answer up to the end of a span."""
+        if self.subject.kind != "answer" or not others:
+            return [False] * len(others)
         from accredit.answers.scoring import ModelPays
 
         pays: Any = self.subject.game.pays
-        text = _text(self.subject)
+        written = {k: answer for k, said in enumerate(others) if (answer := self._written(said)) is not None}
+        answers = [pays.model.answer(_text(self.subject)[: span.stop], self.subject.layout.ids), *written.values()]
         here: BoolArray = np.array([[i in group for i in range(self.count)]])
+        paid = ModelPays(pays.model, pays.parts, answers, pays.reader).log_probabilities(here)[0]
+        ends = np.cumsum([len(answer.ids) for answer in answers])
+        own, *likely = (float(part.sum()) for part in np.split(paid, ends[:-1]))
+        least = dict(zip(written, likely, strict=True))
+        return [least.get(k, -np.inf) >= own for k in range(len(others))]
 
-        def likely(said: str) -> float:
-            answer = pays.model.answer(said, self.subject.layout.ids)
-            return float(ModelPays(pays.model, pays.parts, [answer], pays.reader).log_probabilities(here).sum())
-
-        for (a, b), (c, d) in span.pairs:
-            first, second = text[a:b], text[c:d]
-            other = f"{text[:a]}{second}{text[b:c]}{first}{text[d : span.stop]}"
-            if likely(other) >= likely(text[: span.stop]):
-                return f"it is as likely with “{first}” and “{second}” exchanged"
-        return ""
+    def _written(self, said: str) -> Answer | None:
+        """Another answer in tokens of the model; None where it has no token for a word."""
+        pays: Any = self.subject.game.pays
+        try:
+            answer: Answer = pays.model.answer(said, self.subject.layout.ids)
+        except InvalidInput:
+            return None
+        return answer
 
     @property
     def everyone(self) -> Passages:
@@ -579,6 +630,8 @@ def bars_by_words(sentence: str, query: str, texts: Sequence[str], seen: Surpris
     if not names and seen.most_held < 1.0 and all(words_said(words, sentence, texts, names)):
         return {Origin.NOWHERE: SCATTERED, Origin.PASSAGES: SCATTERED}
     guessed = {Origin.MEMORY: GUESSED} if any(map(denies, words)) else repeats(sentence, query, before)
+    if seen.unlikely:
+        guessed = guessed or {Origin.MEMORY: f"without passages “{seen.unlikely}” is not what the model would say"}
     groups = [[texts[i] for i in sorted(group)] for group in seen.sources]
     if missing := unsaid(sentence, query, groups, names):
         return guessed | {Origin.PASSAGES: f"no passage that may be cited says “{missing}”"}
@@ -589,6 +642,21 @@ def bars_by_words(sentence: str, query: str, texts: Sequence[str], seen: Surpris
         if other := says_otherwise(sentence, query, cited, names):
             return guessed | {Origin.PASSAGES: f"what is cited says “{other}” of what is asked"}
     return guessed
+
+
+def doubt_by_words(sentence: str, query: str, texts: Sequence[str], group: Passages) -> str:
+    """Why a group of passages that makes a sentence likely may not say it, as far as their words tell; empty if they may: they
+    say it with a word that turns it, or of something else, or not all of it, or a later passage says otherwise."""
+    cited = [texts[i] for i in sorted(group)]
+    if turn := left_out(sentence, query, cited):
+        return f"what is cited says it with “{turn}”, and the answer without"
+    if more := put_in(sentence, cited):
+        return f"what is cited does not say “{more}”"
+    if pair := crossed(sentence, query, cited):
+        return f"what is cited says it of {pair}"
+    if later := overtaken(sentence, query, cited, [text for i, text in enumerate(texts) if i not in group]):
+        return f"a later passage says otherwise: “{later:.60}”"
+    return ""
 
 
 def repeats(sentence: str, query: str, before: str) -> dict[Origin, str]:
@@ -610,7 +678,8 @@ def _try(passes: _Passes, span: Span, candidates: list[int]) -> Surprise:
     alone = {group: passes.over(group, span).surprise for group in groups}
     named = frozenset(group for group in groups if passes.may_say(group, span))
     held = {group: passes.held(group, span) for group in groups}
-    return Surprise(passes.over(nobody, span).surprise, passes.over(passes.everyone, span).surprise, alone, named, held)
+    memory, whole = passes.over(nobody, span).surprise, passes.over(passes.everyone, span).surprise
+    return Surprise(memory, whole, alone, named, held, passes.unlikely(span, memory))
 
 
 def _judge(passes: _Passes, span: Span, told: Calibration, error: float) -> Citation:
@@ -618,6 +687,10 @@ def _judge(passes: _Passes, span: Span, told: Calibration, error: float) -> Cita
     verdict, p_values = told.judge(seen, error), told.p_values(seen)
     likely = sorted((origin for origin, p in p_values.items() if p > error), key=lambda origin: -p_values[origin])
     support = seen.support() if verdict is Origin.PASSAGES else ()
+    if verdict is Origin.PASSAGES and (doubt := passes.doubt(support[0], span) if support else NO_SOURCE):
+        verdict, support = Origin.UNTOLD, ()
+    else:
+        doubt = next((seen.bars[each] for each in likely if each in seen.bars), "")
     groups = [passes.everyone, frozenset[int](), *(group for group in seen.alone if group != passes.everyone)]
     if support:
         groups.append(passes.everyone - frozenset().union(*support))
@@ -629,7 +702,7 @@ def _judge(passes: _Passes, span: Span, told: Calibration, error: float) -> Cita
         tuple(tuple(sorted(group)) for group in support),
         {str(origin): p for origin, p in p_values.items()},
         tuple(passes.over(group, span) for group in dict.fromkeys(groups)),
-        because=next((seen.bars[each] for each in likely if each in seen.bars), "") if verdict is Origin.UNTOLD else "",
+        because=doubt if verdict is Origin.UNTOLD else "",
     )
 
 
@@ -734,13 +807,14 @@ def _sentences(answer: Answer) -> list[tuple[int, int, IntArray]]:
 
 def _span(answer: Answer, query: str, start: int, stop: int, where: IntArray) -> Span:
     first, last = answer.edges.T
-    text = answer.text[start:stop]
-    begins = ITEM.match(text)
-    places = [each for each in new_words(text, query) if begins is None or each[0] >= begins.end()]
-    words = [(text[a:b], np.flatnonzero((first < start + b) & (last > start + a))) for a, b in places]
+    begins = ITEM.match(answer.text[start:stop])
+    says = start + (begins.end() if begins else 0)
+    text = answer.text[says:stop]
+    places = new_words(text, query)
+    words = [(text[a:b], np.flatnonzero((first < says + b) & (last > says + a))) for a, b in places]
     words = words or [(text.strip(), where)]
     tells = telling(text, places) if places else [True]
-    pairs = tuple(((start + a, start + b), (start + c, start + d)) for (a, b), (c, d) in exchanges(text, query))
+    pairs = tuple(((says + a, says + b), (says + c, says + d)) for (a, b), (c, d) in exchanges(text, query))
     return Span(
         start,
         stop,
@@ -749,6 +823,7 @@ def _span(answer: Answer, query: str, start: int, stop: int, where: IntArray) ->
         tuple(compress(words, tells)),
         shared_names(text, query),
         text,
+        says=says,
         pairs=pairs,
     )
 
@@ -775,17 +850,28 @@ def _on_calibration(told: Calibration, subject: AnswerSubject) -> list[Note]:
 
 def read_planted(model: object, planted: Planted) -> tuple[Surprise, Mapping[Passages, FloatArray]]:
     """How surprised a model is at the last sentence of a planted answer, and, by passages, what each of its new words costs."""
-    subject = answer_subject(
-        model, None, answer=planted.answer, context=list(planted.context), query=planted.query, target="sentences",
-        budget=LEAST_PASSES,
-    )  # fmt: skip
-    passes, span = _Passes(subject, planted.query), _spans(subject, planted.query, None)[-1]
+    passes, span = _planted(model, planted)
     seen = measure(passes, span)
     costs = {
         group: np.array([-passes.known[group][where].sum() for _, where in span.words])
         for group in (passes.everyone, frozenset[int](), *seen.alone)
     }
     return seen, costs
+
+
+def doubt_of(model: object, planted: Planted, group: Passages) -> str:
+    """Why a group of passages may not say the last sentence of a planted answer, although it makes it likely."""
+    passes, span = _planted(model, planted)
+    return passes.doubt(group, span)
+
+
+def _planted(model: object, planted: Planted) -> tuple[_Passes, Span]:
+    """The last sentence of a planted answer, and passes over it."""
+    subject = answer_subject(
+        model, None, answer=planted.answer, context=list(planted.context), query=planted.query, target="sentences",
+        budget=LEAST_PASSES,
+    )  # fmt: skip
+    return _Passes(subject, planted.query), _spans(subject, planted.query, None)[-1]
 
 
 def knows(model: object, planted: Planted) -> bool:

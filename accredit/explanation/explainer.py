@@ -7,6 +7,7 @@ Each kind has a door of its own with a real signature, taken from its request: `
 from __future__ import annotations
 
 import inspect
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set, Sized
 from contextlib import closing
@@ -24,7 +25,7 @@ from accredit.answers.server import is_url
 from accredit.checks.files import check_writable
 from accredit.checks.numbers import CellArray, a_type, as_array
 from accredit.checks.suggestions import did_you_mean, nearest
-from accredit.core.notes import check_notes
+from accredit.core.notes import Note, NoteKind, check_notes
 from accredit.errors import InvalidInput
 from accredit.explanation.answers import AnswerSubject, answer_subject
 from accredit.explanation.forecast import LONG, announcing
@@ -76,12 +77,13 @@ def _answer_input(
     given: object,
     model: TextModel | ImageModel | StringModel,
     request: TextRequest | PictureRequest,
-    notes: tuple[str, ...] = (),
+    notes: tuple[str | Note, ...] = (),
 ) -> Explanation:
     """A text or a picture, whichever the request is for."""
     asked = choose_methods(request.methods, model)
     taken = settings_for(asked, request.readings)
     if isinstance(request, TextRequest):
+        notes += _names_a_file(given)
         subject = subject_in_text(given, model, request)
     else:
         subject = subject_in_picture(given, model, request)
@@ -293,7 +295,15 @@ PROMPTED = (
 )
 
 
-def _with_notes(explanation: Explanation, notes: tuple[str, ...]) -> Explanation:
+def _names_a_file(text: object) -> tuple[Note, ...]:
+    """That a text is the name of a file, which nobody opened."""
+    if not isinstance(text, str) or not os.path.isfile(text):
+        return ()
+    said = "this text is the name of a file, and the name was explained; what the file holds is Path(…).read_text()"
+    return (Note(NoteKind.WARNING, said),)
+
+
+def _with_notes(explanation: Explanation, notes: tuple[str | Note, ...]) -> Explanation:
     return replace(explanation, notes=(*check_notes(notes), *explanation.notes)) if notes else explanation
 
 
@@ -341,6 +351,10 @@ def _open(answer: Callable[..., object], request: type[Request]) -> Callable[...
 
     @wraps(answer)
     def enter(*args: object, **settings: object) -> object:
+        for p in own[: len(args)]:
+            if p.name in settings:
+                twice = f"{p.name} is given twice, by its place and by its name; leave one out"
+                raise InvalidInput(twice, argument=p.name, code="duplicate")
         given = {p.name: settings.pop(p.name) for p in own[len(args) :] if p.name in settings}
         return answer(*args, **given, request=make_request(request, settings))
 

@@ -84,7 +84,7 @@ class Request:
     )
     budget: int | None = setting(
         None,
-        "Payoffs that each sampled value may ask. Default: exact up to 12 players, else 2000; 512 for a large image.",
+        "Payoffs that each sampled value may ask. Default: exact up to 12 players, else 2000; 512 for rows and a large image.",
         least=1,
         example=1000,
     )
@@ -385,7 +385,14 @@ PEERS = {  # what other libraries call a setting
     "feature_mask": "players", "n_steps": "most_steps", "sources": "context",
     "passages": "context", "documents": "context", "question": "query",
     "n_jobs": "executor", "batch_size": "batch", "max_length": "cut", "truncation": "cut",
+    "num_samples": "budget", "labels": "target", "top_labels": "target", "groups": "players", "hide_color": "removal",
+    "strides": "players", "sliding_window_shapes": "players",
 }  # fmt: skip
+WHAT_IS_EXPLAINED = (  # names that others give it; here it has none
+    "X", "x", "data_row", "given", "image", "input", "inputs", "instance", "picture", "prompt", "row", "rows", "sample",
+    "series", "text", "texts",
+)  # fmt: skip
+ALIKE = 0.7  # of difflib's ratio: the name of a setting that is less alike was not meant
 REQUESTS: Mapping[Kind, type[Request]] = {
     request.kind: request for request in (TextRequest, PictureRequest, RowRequest, SeriesRequest, AnswerRequest)
 }
@@ -445,8 +452,11 @@ def misplace(name: str, belongs: Iterable[type[Request]], request: type[Request]
 def _unknown(name: str, request: type[Request]) -> InvalidInput:
     if elsewhere := [other for other in REQUESTS.values() if name in settings_of(other)]:
         return misplace(name, elsewhere, request)
+    if name in WHAT_IS_EXPLAINED:
+        said = f"{name} is not a setting; what is explained stands first, without a name: explain({name}, model)"
+        return InvalidInput(said, argument=name, code="unknown")
     known = settings_of(request)
-    near = PEERS[name] if PEERS.get(name) in known else nearest(name, known)
+    near = PEERS[name] if PEERS.get(name) in known else nearest(name, known, ALIKE)
     meant = f"did you mean {near}?" if near else f"the settings are {', '.join(known)}"
     return InvalidInput(f"{name} is not a setting of {request.said}; {meant}", argument=name, code="unknown")
 

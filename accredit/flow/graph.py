@@ -29,7 +29,7 @@ from accredit.errors import BrokenLibrary, InvalidInput, MissingExtra, NotConver
 from accredit.flow.network import LayeredNetwork, from_units, in_units, integer_shift
 from accredit.flow.optima import RANGE_SECONDS, Optima, Ranges
 from accredit.flow.program import PROVEN, TIGHT, FlowProgram, incidence
-from accredit.flow.rules import Chosen, GraphRule, check_rule, choose
+from accredit.flow.rules import Chosen, GraphRule, allowed_loss, check_rule, choose
 from accredit.flow.solver import simple_max_flow, solve
 
 OFF_RULE = 1e-2  # residual of the rule itself, times the edges: at the finest ε rounding leaves a hundredth of it
@@ -85,7 +85,7 @@ class Graph:
         for name in nodes:
             check_text(name, "a node of edges", empty=False)
         where = {name: at for at, name in enumerate(nodes)}
-        capacity, lower, cost = real_numbers([row[2:] for row in rows], "what edges carry and cost").T.copy()
+        capacity, lower, cost = _carried(rows)
         ends = np.array([[where[row[0]], where[row[1]]] for row in rows], dtype=np.int64)
         graph = cls(nodes, ends[:, 0], ends[:, 1], capacity, lower, cost)
         graph._check()
@@ -142,6 +142,23 @@ class Graph:
                 code="unknown",
             )
         return self.nodes.index(as_name(name))
+
+
+def _carried(rows: Sequence[Sequence[object]]) -> FloatArray:
+    """Capacities, lower bounds and costs, (3, m); what is not a number is named with its edge."""
+    try:
+        return real_numbers([row[2:] for row in rows], "what edges carry and cost").T.copy()
+    except InvalidInput as error:
+        code = error.code
+    for tail, head, *numbers in rows:
+        for name, value in zip(COLUMNS[2:], numbers, strict=True):
+            if not isinstance(value, int | float | np.integer | np.floating):
+                raise InvalidInput(
+                    f"the {name} of edge {tail} → {head} is {shown(value)}; give a number, as in ('s', 't', 1.0)",
+                    argument="edges",
+                    code=code,
+                )
+    raise InvalidInput("what edges carry and cost must be numbers", argument="edges", code=code)
 
 
 def layers_as_graph(network: LayeredNetwork) -> tuple[Graph, dict[str, float], dict[str, float]]:
@@ -271,7 +288,7 @@ def graph_flow(
     sink: Ends | None = None,
     *,
     rule: GraphRule | str = "none",
-    epsilon: float = 1e-6,
+    epsilon: float | None = None,
     cheapest: bool = False,
 ) -> GraphFlow:
     """A maximum flow of an ordinary graph, with its minimum cut and the word on whether it is the only one.
@@ -289,7 +306,8 @@ def graph_flow(
     >>> flow.value, flow.source_side, abs(flow.gap) < 1e-9, flow.unique
     (5.0, ('s',), True, True)
     """
-    epsilon = check_rule(rule, epsilon)
+    check_rule(rule)
+    epsilon = allowed_loss(rule, epsilon)
     if isinstance(graph, LayeredNetwork):
         if source is not None or sink is not None or cheapest:
             raise InvalidInput(
@@ -391,7 +409,7 @@ def least_cost(
     *,
     supplies: Mapping[str | int, float] | None = None,
     rule: GraphRule | str = "none",
-    epsilon: float = 1e-6,
+    epsilon: float | None = None,
 ) -> GraphFlow:
     """A flow of least cost within lower bounds and capacities, proved by prices: a circulation, or what carries `supplies`.
 
@@ -406,7 +424,8 @@ def least_cost(
     >>> round(both.cost, 6), both.edges.round(6).tolist(), both.unique
     (4.0, [2.0, 2.0, 2.0, 2.0], False)
     """
-    epsilon = check_rule(rule, epsilon)
+    check_rule(rule)
+    epsilon = allowed_loss(rule, epsilon)
     _check_size(len(graph.tail))
     enters = _supplies(graph, supplies or {})
     program = FlowProgram(graph.tail, graph.head, graph.lower, graph.capacity, graph.cost, -enters)
@@ -547,8 +566,9 @@ def _merged_name(graph: Graph, s: int, t: int) -> Callable[[int], str]:
 
 
 def _net(graph: Graph, edges: FloatArray, node: int) -> float:
-    """What leaves a node, less what enters it."""
-    return float(edges[graph.tail == node].sum() - edges[graph.head == node].sum()) + 0.0
+    """What leaves a node, less what enters it; 0 where that is the rounding of what passes."""
+    leaves, enters = (float(edges[ends == node].sum()) for ends in (graph.tail, graph.head))
+    return 0.0 if abs(leaves - enters) <= len(edges) * EPSILON * (abs(leaves) + abs(enters)) else leaves - enters
 
 
 def _amounts(graph: Graph, edges: FloatArray, node: int, nodes: int, own: int, value: float, sign: float) -> dict[str, float]:

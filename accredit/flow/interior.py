@@ -8,6 +8,10 @@ an edge without an upper bound has no w. q = 0 is the log barrier, whose cost is
 least; q > 0 with μ → 0 is the flow of least squares. Eliminating z, w and x from a Newton step leaves one Laplacian system for
 y with edge weights θ = 1/(q + z/x + w/(r − x)). Steps are Mehrotra's predictor and corrector until μ is small enough, then
 plain centring, as in `central_path`, which does the same for layers.
+
+Least squares are not only approached. Their flow is clip(B·y, l, u) for the right prices, and once μ is small Newton's method
+on Bᵀ clip(B·y, l, u) = d, which is piecewise linear, ends there: the flow then fits its prices to the last digit, also where
+a bound holds without force, which a central path comes no nearer than √μ.
 """
 
 from __future__ import annotations
@@ -35,6 +39,9 @@ NEARLY_SOLVED = 1e-7  # and one that is good enough not to look for another way
 USABLE = 1e-3  # and one that still makes a Newton step: the next one mends the rest
 TO_THE_WALL = 0.995  # share of the longest feasible step that is taken
 AIM = 1.5  # power of the share of μ that the predictor leaves
+SETTLES = (1e-7, 1e-2)  # μ from which on least squares are tried by Newton's method, over q·width²; and over that, the next
+NEWTON_STEPS = 7
+HELD = 1e-6  # weight of an edge that a bound holds, beside that of an edge inside: no node is left without any
 CENTRING = 3.0  # times the wanted μ: from here on plain Newton steps do best
 ROUNDED = 1e-4  # off-centre share that rounding may leave
 BALANCED = (
@@ -73,9 +80,15 @@ class Laplacian:
         self.nodes, self.tail, self.head, self.unit = nodes, tail, head, unit
         self._whole = self._clusters(np.ones(len(tail), dtype=bool))
         self._plain = self._basis([])
+        self._gram = _Gram(self._plain[1])
         ways: tuple[str | float, ...] = SHIFTS
-        if self._fills():
+        place = self._order()
+        if place is None:
             ways = ("diagonal", "tree", *(SHIFTS if nodes <= DENSE_NODES else ()))
+        else:
+            prices, drops = self._plain
+            self._plain = _renumber(prices, place), _renumber(drops, place)
+            self._gram = _Gram(self._plain[1])
         self._ways = [("plain", ways[0]), *(("clusters", way) for way in ways if way != "diagonal")]
         self._way = 0
 
@@ -109,15 +122,18 @@ class Laplacian:
             width += size
         return sparse.hstack(prices, format="csr"), sparse.hstack(drops, format="csr")
 
-    def _fills(self) -> bool:
-        """Whether a factorisation costs more than conjugate gradients: by its profile or, if that may mislead, by a trial."""
-        drops = self._plain[1]
-        pattern = (abs(drops).T @ abs(drops)).tocsr()
-        profile, crowded = _profile(pattern), pattern.nnz > (1 + CROWDED) * pattern.shape[0]
-        if crowded or not TRIED_FLOPS[0] < profile <= TRIED_FLOPS[1]:
-            return profile > TRIED_FLOPS[0]
-        trial = _factor((drops.T @ drops + sparse.eye_array(drops.shape[1])).tocsc(), 0.0)
-        return trial is None or trial.nnz**2 / (4 * drops.shape[1]) > DIRECT_FLOPS
+    def _order(self) -> IntArray | None:
+        """Where each unknown comes in an order that leaves a factorisation few entries; None if conjugate gradients cost less
+        than any factorisation: by its profile or, if that may mislead, by a trial."""
+        pattern = self._gram.weigh(np.ones(len(self.tail)))
+        size = pattern.shape[0]
+        profile, crowded = _profile(pattern.tocsr()), pattern.nnz > (1 + CROWDED) * size
+        if profile > TRIED_FLOPS[crowded]:
+            return None
+        trial = _factor((pattern + sparse.eye_array(size)).tocsc(), 0.0) if size else None
+        if trial is None or (profile > TRIED_FLOPS[0] and trial.nnz**2 / (4 * size) > DIRECT_FLOPS):
+            return None
+        return np.asarray(trial.perm_c)
 
     def weigh(self, theta: FloatArray) -> None:
         """Take the weights of the edges, and prepare to solve with them."""
@@ -128,13 +144,18 @@ class Laplacian:
     def _prepare(self) -> None:
         """The matrix, its diagonal scaled to 1, and what the present way of solving needs of it."""
         basis, way = self._ways[self._way]
-        clusters = [self._clusters(self._theta >= least * self.unit) for least in HEAVY] if basis == "clusters" else []
-        self._prices, self._drops = self._basis(clusters) if clusters else self._plain
-        matrix = (self._drops.T @ (self._drops * self._theta[:, None])).tocsc()
+        if basis == "plain":
+            (self._prices, self._drops), matrix = self._plain, self._gram.weigh(self._theta)
+        else:
+            self._prices, self._drops = self._basis([self._clusters(self._theta >= least * self.unit) for least in HEAVY])
+            matrix = (self._drops.T @ (self._drops * self._theta[:, None])).tocsc()
         self._scale = 1 / np.sqrt(matrix.diagonal())
         matrix.data *= self._scale[matrix.indices] * np.repeat(self._scale, np.diff(matrix.indptr))
         self._matrix = matrix
-        self._near = None if way == "diagonal" else self._tree() if way == "tree" else _factor(matrix, float(way))
+        if way in ("diagonal", "tree"):
+            self._near = self._tree() if way == "tree" else None
+        else:
+            self._near = _factor(matrix, float(way), ordered=basis == "plain")
 
     def _tree(self) -> sparse.linalg.SuperLU | None:
         """Factors of the matrix in which only the heaviest spanning tree is left, with the diagonal of all edges."""
@@ -184,14 +205,50 @@ def _profile(pattern: sparse.csr_array) -> float:
     return float(((np.arange(size) - first).astype(float) ** 2).sum())
 
 
-def _factor(matrix: sparse.csc_array, shift: float) -> sparse.linalg.SuperLU | None:
-    """Factors of a matrix whose diagonal is 1, with a little more on it; None where it is singular nevertheless."""
+class _Gram:
+    """BᵀΘB for weights Θ that change and a B that does not, with one or two entries of 1 or −1 in a row: where in the product
+    each weight counts is found once."""
+
+    def __init__(self, drops: sparse.csr_array) -> None:
+        many, size = np.diff(drops.indptr), drops.shape[1]
+        two = np.flatnonzero(many == 2)
+        first = drops.indptr[two]
+        one, other = drops.indices[first].astype(np.int64), drops.indices[first + 1].astype(np.int64)
+        self._edges = np.concatenate([np.repeat(np.arange(len(many)), many), two, two])
+        self._signs = np.concatenate([np.ones(len(drops.indices)), np.tile(drops.data[first] * drops.data[first + 1], 2)])
+        columns, rows = np.concatenate([drops.indices, one, other]), np.concatenate([drops.indices, other, one])
+        at, self._place = np.unique(columns * np.int64(size) + rows, return_inverse=True)
+        self._indices = at % max(size, 1)
+        self._indptr = np.concatenate([[0], np.cumsum(np.bincount(at // max(size, 1), minlength=size))])
+        self._shape = (size, size)
+
+    def weigh(self, theta: FloatArray) -> sparse.csc_array:
+        """The product for these weights of the rows."""
+        data = np.bincount(self._place, weights=self._signs * theta[self._edges], minlength=len(self._indices))
+        return sparse.csc_array((data, self._indices, self._indptr), shape=self._shape)
+
+
+def _renumber(matrix: sparse.csr_array, place: IntArray) -> sparse.csr_array:
+    """The matrix with each column at its place."""
+    return sparse.csr_array((matrix.data, place[matrix.indices], matrix.indptr), shape=matrix.shape)
+
+
+def _factor(matrix: sparse.csc_array, shift: float, ordered: bool = False) -> sparse.linalg.SuperLU | None:
+    """Factors of a matrix whose diagonal is 1, with a little more on it; None where it is singular nevertheless. An order of
+    its unknowns is looked for unless they are `ordered`."""
     from scipy.sparse.linalg import splu
 
     if shift:
         matrix = (matrix + shift * sparse.eye_array(matrix.shape[0])).tocsc()
     try:
-        return splu(matrix, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+        return splu(
+            matrix,
+            permc_spec="NATURAL" if ordered else "MMD_AT_PLUS_A",
+            diag_pivot_thresh=0.0,
+            relax=10,
+            panel_size=1,
+            options={"SymmetricMode": True},
+        )
     except RuntimeError:
         return None
 
@@ -246,6 +303,7 @@ def interior_point(
     [0.5, 0.5, 1.0]
     """
     path = _Path(ends, bounds, cost, demand, quadratic)
+    settles = SETTLES[0] * quadratic * path.widest**2
     for iteration in range(MAX_ITERATIONS + 1):
         before = path.off_centre
         path.measure(mu)
@@ -254,6 +312,11 @@ def interior_point(
             return InteriorPoint(path.x + path.low, path.y, path.off_centre, iteration)
         if not np.isfinite(path.mu):
             break
+        if path.mu <= settles:
+            settled = path.settle()
+            if settled is not None:
+                return InteriorPoint(*settled, 0.0, iteration)
+            settles = SETTLES[1] * path.mu
         path.step(mu)
     raise NotConverged(
         f"the flow did not converge in {iteration} iterations: μ is {path.mu:.1e} instead of {mu:.1e}, "
@@ -273,9 +336,9 @@ class _Path:
         quadratic: float,
     ) -> None:
         self.tail, self.head = ends
-        self.low, high = bounds
+        self.low, self.high = bounds
         self.cost, self.demand, self.q = cost, demand, quadratic
-        room = high - self.low
+        room = self.high - self.low
         self.closed: BoolArray = np.isfinite(room)  # edges with an upper bound
         widest = float(room[self.closed].max(initial=0.0)) or 1.0
         self.x = np.where(self.closed, room / 2, widest)
@@ -318,6 +381,20 @@ class _Path:
         return bool(
             self.unbalanced <= max(BALANCED, BALANCED_PER_NODE * len(self.y)) * self.widest and dual <= DUAL_FEASIBLE * scale
         )
+
+    def settle(self) -> tuple[FloatArray, FloatArray] | None:
+        """The flow of least squares and its prices, if Newton's method finds them from here."""
+        y, slack = self.y, np.sqrt(self.mu / self.q)
+        for _ in range(NEWTON_STEPS):
+            drops = (self.drops(y) - self.cost) / self.q
+            flow = np.clip(drops, self.low, self.high)
+            if np.abs(self.demand - self.balance(flow)).max() <= BALANCED * self.widest:
+                return flow, y
+            inside = (drops > self.low - slack) & (drops < self.high + slack)
+            self.laplacian.weigh(np.where(inside, 1.0, HELD) / self.q)
+            y = y + self.laplacian.solve(self.demand, np.where(inside, drops, flow), np.zeros_like(flow))
+            slack = 0.0
+        return None
 
     def step(self, mu: float) -> None:
         """One predictor–corrector step towards the barrier weight `mu`."""

@@ -32,6 +32,16 @@ INTEGER_BITS = 61  # the sum of all integer capacities at the source stays below
 Outputs = int | Sequence[int] | FloatArray | None
 
 
+def _remedy(axes: int) -> str:
+    """How attention of other axes becomes layers of one matrix each."""
+    remedies = {
+        2: "One layer is attention[None]",
+        4: "Average heads first: attention.mean(axis=1)",
+        5: "Of what transformers return, take one text and average its heads: [layer[0].mean(0) for layer in attentions]",
+    }
+    return remedies.get(axes, "Average heads first, and give one text at a time")
+
+
 def check_attention(attention: object, *, normalise: bool = True) -> FloatArray:
     """Attention as float64 (L, T, T), or an error that says what is wrong with it.
 
@@ -43,8 +53,7 @@ def check_attention(attention: object, *, normalise: bool = True) -> FloatArray:
     array = real_numbers(attention, "attention", copy=True)
     if array.ndim != 3 or array.shape[1] != array.shape[2]:
         raise InvalidInput(
-            f"attention has shape {array.shape}; (layers, tokens, tokens) is needed, first layer first. "
-            "Average heads first: attention.mean(axis=1)",
+            f"attention has shape {array.shape}; (layers, tokens, tokens) is needed, first layer first. {_remedy(array.ndim)}",
             argument="attention",
             code="shape",
         )
@@ -259,7 +268,7 @@ class LayeredNetwork:
         if not NEGLIGIBLE_CAPACITY * float(self.capacity.max()) < width <= LARGEST_CAPACITY:
             raise InvalidInput(
                 f"super edges of capacity {capacity!r} carry nothing; write a positive number, or leave it out",
-                argument="capacity",
+                argument="super_edges",
                 code="range",
             )
         leaves = self.capacity[-1].sum(axis=1)

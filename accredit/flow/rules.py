@@ -16,11 +16,12 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from accredit import defaults
 from accredit.checks import real_number
 from accredit.checks.json_data import round_off
 from accredit.core import BoolArray, FloatArray
 from accredit.errors import InvalidInput, NotConverged
-from accredit.flow.interior import TOO_FAR_APART, InteriorPoint, Laplacian, interior_point
+from accredit.flow.interior import TOO_FAR_APART, InteriorPoint, interior_point
 from accredit.flow.optima import Optima, movable, strong_components
 from accredit.flow.program import NAMED, FlowProgram
 
@@ -43,14 +44,26 @@ class Chosen:
     iterations: int = 0
 
 
-def check_rule(rule: str, epsilon: float) -> float:
-    """The allowed deficit, if rule and epsilon are possible."""
+def check_rule(rule: str) -> None:
     if rule not in RULES:
         raise InvalidInput(f"rule is {rule!r}; write one of {', '.join(map(repr, RULES))}", argument="rule", code="unknown")
-    epsilon = real_number(epsilon, "epsilon", 0, example=1e-6)
+
+
+def allowed_loss(rule: str, epsilon: float | None) -> float:
+    """The value that a flow of the barrier may lose; refused beside another rule, which loses none."""
+    usual = defaults.FLOW_EPSILON
+    if epsilon is None:
+        return usual
+    if rule != "barrier":
+        raise InvalidInput(
+            f"epsilon is {epsilon!r}, and rule {rule!r} has no use for it; leave it out, or write rule='barrier'",
+            argument="epsilon",
+            code="misplaced",
+        )
+    epsilon = real_number(epsilon, "epsilon", 0, example=usual)
     if not epsilon:
         raise InvalidInput(
-            "epsilon is 0; it is the value that may be lost and must be positive, for example 1e-6",
+            f"epsilon is 0; it is the value that may be lost and must be positive, for example {usual:g}",
             argument="epsilon",
             code="range",
         )
@@ -165,8 +178,7 @@ def _least_squares(optima: Optima) -> Chosen:
     point = _interior(program, edges, moves, np.zeros(int(moves.sum())), mu=SHARP * width**2, quadratic=1.0, centred=10.0)
     found = edges.copy()
     found[moves] = point.edges
-    found, prices = _polish(program, moves, found, point.prices)
-    residual = squares_error(program, moves, found, prices) / width
+    residual = squares_error(program, moves, found, point.prices) / width
     if not residual <= LEAST:
         raise NotConverged(f"l2 ends {residual:.1e} from the least squares; {TOO_FAR_APART}")
     return Chosen(found, True, nothing, residual, point.iterations)
@@ -177,25 +189,6 @@ def squares_error(program: FlowProgram, moves: BoolArray, edges: FloatArray, pri
     drop = (prices[program.head] - prices[program.tail])[moves]
     wanted = np.clip(drop, program.lower[moves], program.upper[moves])
     return float(np.abs(wanted - edges[moves]).max(initial=0.0))
-
-
-def _polish(program: FlowProgram, moves: BoolArray, edges: FloatArray, prices: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The same flow to the last digits, if the bounds that hold it are known: edges inside are then drops of prices."""
-    inside = moves.copy()
-    drop = prices[program.head] - prices[program.tail]
-    inside[moves] = (drop > program.lower)[moves] & (drop < program.upper)[moves]
-    nearest = np.where(moves & ~inside, np.where(drop >= program.upper, program.upper, program.lower), edges)
-    lacking = program.demand - program.balance(np.where(inside, 0.0, nearest))
-    laplacian = Laplacian(len(program.demand), program.tail[inside], program.head[inside])
-    laplacian.weigh(np.ones(int(inside.sum())))
-    step = laplacian.solve(lacking - program.balance(np.where(inside, drop, 0.0)), *np.zeros((2, int(inside.sum()))))
-    better = prices + step
-    polished = np.where(inside, better[program.head] - better[program.tail], nearest)
-    if squares_error(program, moves, polished, better) < squares_error(program, moves, edges, prices) and (
-        np.abs(program.balance(polished) - program.demand).max() <= np.abs(program.balance(edges) - program.demand).max()
-    ):
-        return np.clip(polished, program.lower, program.upper), better
-    return edges, prices
 
 
 def _least_sum(optima: Optima) -> Chosen:

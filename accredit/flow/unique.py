@@ -17,7 +17,6 @@ from typing import Literal
 
 import numpy as np
 
-from accredit.checks import real_number
 from accredit.checks.arguments import check_arguments
 from accredit.errors import InvalidInput, NotConverged
 from accredit.flow.central_path import INSTEAD, CentralPoint, central_point
@@ -25,6 +24,7 @@ from accredit.flow.certificate import Certificate, Flow, conservation, over_capa
 from accredit.flow.circulation import duality_gap
 from accredit.flow.maximum import MaximumFlow, maximum_flow
 from accredit.flow.network import LayeredNetwork
+from accredit.flow.rules import allowed_loss
 
 FlowRule = Literal["barrier", "l2"]
 QUADRATIC = (3e-2, 3e-3, 3e-4, 3e-5, 3e-6)  # weights q of Σ f² that l2 tries, for capacities of at most 1
@@ -37,7 +37,7 @@ FINEST_EPSILON = 1e-12  # smallest ε as a share of the max flow: below it, the 
 
 
 @check_arguments
-def unique_flow(network: LayeredNetwork, rule: FlowRule | str = "barrier", *, epsilon: float = 1e-6) -> Flow:
+def unique_flow(network: LayeredNetwork, rule: FlowRule | str = "barrier", *, epsilon: float | None = None) -> Flow:
     """The one flow that a rule picks, with its certificate. O(L·T³) flops per iteration, 10–40 of them (`l2`: 20–80).
 
     >>> equal = LayeredNetwork.from_attention(np.full((2, 3, 3), 1 / 3))
@@ -55,13 +55,7 @@ def unique_flow(network: LayeredNetwork, rule: FlowRule | str = "barrier", *, ep
         raise InvalidInput(
             f"rule is {rule!r}; write 'barrier' or 'l2' (or 'shapley' in joint_flow)", argument="rule", code="unknown"
         )
-    epsilon = real_number(epsilon, "epsilon", 0, example=1e-6)
-    if not epsilon:
-        raise InvalidInput(
-            "epsilon is 0; it is the flow value that may be lost and must be positive, for example 1e-6",
-            argument="epsilon",
-            code="range",
-        )
+    epsilon = allowed_loss(rule, epsilon)
     _check_memory(network)
     exact = maximum_flow(network)
     pruned = network.prune()

@@ -17,6 +17,7 @@ import numpy as np
 import torch
 
 from accredit import defaults
+from accredit.checks.arguments import check_arguments
 from accredit.checks.numbers import whole_number
 from accredit.core import Attribution, BoolArray, FloatArray, Procedure
 from accredit.core.rounding import blur
@@ -233,6 +234,7 @@ def component_game(
     return ComponentGame(_Module(model, inputs, cast(Score, payoff), other), model, sites_of(model, players), removal)
 
 
+@check_arguments
 def attribution_patching(game: ComponentGame, steps: int = 1) -> Attribution:
     """A first look from a few passes: gradient × difference of activity, at full presence or averaged on the way there.
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from accredit.checks.numbers import BoolArray, FloatArray, real_number, real_numbers, shown
+from accredit.checks.numbers import BoolArray, FloatArray, check_index, real_number, real_numbers, shown
 from accredit.core.coalitions import by_size, to_index
 from accredit.core.game import (
     TABLE_LIMIT,
@@ -49,6 +49,7 @@ class TableGame:
             raise TooManyPlayers(
                 f"a table of {n} players has 2^{n} payoffs; the limit is {TABLE_LIMIT}. Use FunctionGame.", code="too-many"
             )
+        _check_places(table)
         values = _in_binary_order(_with_nobody(real_numbers(table, "table", copy=True), n, nobody), order)
         check_finite(values, lambda row: write_coalition(self._players, row >> np.arange(n) & 1))
         values.setflags(write=False)
@@ -140,6 +141,20 @@ def _read_list(payoffs: Mapping[Any, float]) -> list[tuple[tuple[str, ...], floa
             "payoffs is empty; write {(): 0, ('a',): 1, ('b',): 2, ('a', 'b'): 4}", argument="payoffs", code="empty"
         )
     return listed
+
+
+def _check_places(table: object) -> None:
+    """Refuse a column of pandas whose index may say which coalition a payoff is of: a table is read place by place."""
+    if not hasattr(table, "iloc") or not hasattr(table, "index"):
+        return
+    if getattr(table.index.dtype, "kind", "O") not in "iu":
+        raise InvalidInput(
+            f"table has an index, {shown(list(table.index), 40)}, and is read place by place; write table.to_numpy() if bit i "
+            "of the place says whether player i plays, or TableGame.from_payoffs({('a', 'b'): 10, …}), which reads coalitions",
+            argument="table",
+            code="conflict",
+        )
+    check_index(table, range(len(table.index)), "table")
 
 
 def _with_nobody(values: FloatArray, n: int, nobody: float | None) -> FloatArray:

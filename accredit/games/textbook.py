@@ -11,7 +11,7 @@ from typing import final
 import numpy as np
 
 from accredit.checks.arguments import check_arguments
-from accredit.checks.numbers import finite_numbers, whole_number
+from accredit.checks.numbers import check_index, finite_numbers, whole_number
 from accredit.core import BoolArray, FloatArray, IntArray, check_players, coalition_of
 from accredit.core.game import check_coalitions
 from accredit.errors import InvalidInput
@@ -36,6 +36,7 @@ class WeightedVote:
 
     def __init__(self, players: Iterable[str | int], weights: object, quota: int) -> None:
         self._players = check_players(players)
+        check_index(weights, self._players, "weights")
         self.weights = _whole(weights, "weights")
         if self.weights.shape != (len(self._players),) or (self.weights < 0).any() or not self.weights.any():
             raise InvalidInput(

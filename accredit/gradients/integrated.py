@@ -69,7 +69,7 @@ def check_steps(steps: int, most_steps: int, tolerance: float) -> None:
     if steps < 1 or most_steps < steps or not tolerance > 0:
         raise InvalidInput(
             f"steps={steps}, most_steps={most_steps}, tolerance={tolerance}: give 1 ≤ steps ≤ most_steps and tolerance > 0",
-            argument="steps",
+            argument="steps" if tolerance > 0 else "tolerance",
             code="range",
         )
 

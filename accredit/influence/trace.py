@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypedDict, cast
 
 import numpy as np
 
+from accredit.checks.arguments import check_arguments
 from accredit.checks.files import LIMIT, put, read_json_object
 from accredit.checks.json_data import plain
 from accredit.checks.numbers import shown
@@ -240,6 +241,7 @@ class Trace:
         return found
 
 
+@check_arguments
 def trace(
     model: transformers.PreTrainedModel,
     tokenizer: transformers.PreTrainedTokenizerBase,

@@ -92,8 +92,7 @@ def wrong_labels(
     y, classes = encode_labels(labels)
     views = read_views(texts, features, len(y))
     rows = row_names(names, len(y))
-    for what, other in (("texts", texts), ("features", features), ("annotators", annotators)):
-        check_same_order(labels, other, "labels", what)
+    check_rows_agree(labels, "labels", texts=texts, features=features, names=names, annotators=annotators, excerpts=excerpts)
     if excerpts is not None:
         excerpts = _name(excerpts, "excerpts", len(y))
     by = None if annotators is None else _name(annotators, "annotators", len(y))
@@ -124,6 +123,13 @@ def wrong_labels(
         annotators=listed.annotators,
     )
     return with_excerpts(found, excerpts or texts or first_numbers(views))
+
+
+def check_rows_agree(labels: object, called: str, /, **others: object) -> None:
+    """Refuse columns, frames and views of pandas that name the rows of the labels in another order."""
+    for what, other in others.items():
+        for view in other.values() if isinstance(other, Mapping) else (other,):
+            check_same_order(labels, view, called, what)
 
 
 @dataclass(frozen=True, eq=False)
@@ -357,7 +363,16 @@ def _check_texts(texts: Sequence[str]) -> list[str]:
 
 def encode_labels(labels: Sequence[object] | npt.NDArray[np.generic]) -> tuple[IntArray, tuple[str, ...]]:
     """Class numbers (N,) and class names; every class needs two rows, since each is predicted from the others."""
-    given = as_array(labels, "labels").tolist() if not isinstance(labels, list | tuple) else list(labels)
+    shape = getattr(labels, "shape", ())
+    if len(shape) > 1 and shape[1:] != (1,):
+        raise InvalidInput(
+            f"labels has shape {shape}, and one label per row is needed; of one-hot rows write labels.argmax(axis=1), of "
+            "several annotators wrong_votes, of several tags wrong_tags",
+            argument="labels",
+            code="shape",
+        )
+    array = None if isinstance(labels, list | tuple) else as_array(labels, "labels")
+    given = list(labels) if array is None else (array.ravel() if shape[1:] else array).tolist()
     if not isinstance(given, list):
         raise InvalidInput(f"labels is {shown(labels)}; give one label per row", argument="labels", code="type")
     unknown = [row for row, label in enumerate(given) if missing(label)]
@@ -378,8 +393,8 @@ def encode_labels(labels: Sequence[object] | npt.NDArray[np.generic]) -> tuple[I
         )
     if len(words) < ROWS_PER_CLASS * len(classes):
         raise InvalidInput(
-            f"labels hold {len(classes)} different values in {len(words)} rows, as names or numbers do; give classes, or "
-            "task='number' for numbers",
+            f"labels hold {len(classes)} different values in {len(words)} rows, as names or numbers do; give classes; numbers "
+            "are judged by wrong_numbers",
             argument="labels",
             code="undefined",
         )

@@ -70,12 +70,21 @@ def scale(view: View, name: str) -> View:
     """Dense views in units of their standard deviation; sparse ones as they are."""
     if is_sparse(view):
         return view.tocsr()
-    x = real_numbers(view, f"features {name!r}")
-    if x.ndim != 2 or not np.isfinite(x).all():
+    try:
+        x = real_numbers(view, "features" if name == "features" else f"features {name!r}")
+    except InvalidInput as error:
+        raise InvalidInput(str(error), argument="features", code=error.code or "type") from None
+    if x.ndim != 2:
         raise InvalidInput(
-            f"features {name!r} has shape {x.shape}; finite numbers in rows and columns are needed",
+            f"features {name!r} has shape {x.shape}; numbers in rows and columns are needed", argument="features", code="shape"
+        )
+    if not np.isfinite(x).all():
+        row, column = np.argwhere(~np.isfinite(x))[0].tolist()
+        raise InvalidInput(
+            f"features {name!r} holds {x[row, column]} in row {row}, column {column}; fill gaps first, for example with the "
+            "median of the column",
             argument="features",
-            code="shape",
+            code="not-finite",
         )
     if x.size and (largest := float(np.abs(x).max())) > LARGEST_NUMBER:
         raise InvalidInput(

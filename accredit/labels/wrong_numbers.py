@@ -22,7 +22,7 @@ from accredit.core import FloatArray
 from accredit.core.threads import one_thread
 from accredit.errors import InvalidInput
 from accredit.labels.duplicates_outliers import nearest, oddities
-from accredit.labels.find import ROWS_NEEDED, TOGETHER, check_extra, first_numbers, read_views, row_names
+from accredit.labels.find import ROWS_NEEDED, TOGETHER, check_extra, check_rows_agree, first_numbers, read_views, row_names
 from accredit.labels.out_of_fold import rotate
 from accredit.labels.probability import LIKELY, rate_interval, share_interval
 from accredit.labels.result import Evidence, WrongLabels, expected_of, with_excerpts
@@ -56,6 +56,7 @@ def wrong_numbers(
     [5, 9]
     """
     check_extra()
+    check_rows_agree(targets, "targets", texts=texts, features=features, names=names, excerpts=excerpts)
     y = real_numbers(targets, "targets")
     if y.ndim != 1 or not np.isfinite(y).all():
         raise InvalidInput(

@@ -7,10 +7,19 @@ from dataclasses import replace
 
 import numpy as np
 
+from accredit.checks import shown
 from accredit.checks.arguments import check_arguments
 from accredit.errors import InvalidInput
 from accredit.labels.duplicates_outliers import Oddities
-from accredit.labels.find import HARD_OR_WRONG, ROWS_NEEDED, first_numbers, read_views, row_names, wrong_labels
+from accredit.labels.find import (
+    HARD_OR_WRONG,
+    ROWS_NEEDED,
+    check_rows_agree,
+    first_numbers,
+    read_views,
+    row_names,
+    wrong_labels,
+)
 from accredit.labels.probability import rate_interval, share_interval
 from accredit.labels.result import WrongLabels, expected_of, with_excerpts
 from accredit.labels.row_views import View
@@ -44,12 +53,13 @@ def wrong_tags(
     >>> found.names[first] == f"row {row} · a", found.given[first], found.suggested[first]
     (True, 'no', 'yes')
     """
-    if len(tags) < ROWS_NEEDED or any(isinstance(one, str) for one in tags):
+    whole = next((one for one in tags if isinstance(one, str)), None)
+    if len(tags) < ROWS_NEEDED or whole is not None:
+        held = f"{len(tags)} rows; at least {ROWS_NEEDED} are needed" if whole is None else f"the string {shown(whole)}"
         raise InvalidInput(
-            f"tags holds {len(tags)} rows; at least {ROWS_NEEDED} are needed, each a set of tags such as {{'a', 'b'}}",
-            argument="tags",
-            code="type",
+            f"tags holds {held}; give each row a set of tags, such as {{'a', 'b'}}", argument="tags", code="type"
         )
+    check_rows_agree(tags, "tags", texts=texts, features=features, names=names, excerpts=excerpts)
     rows = row_names(names, len(tags))
     known = sorted({str(tag) for one in tags for tag in one})
     count = {tag: sum(tag in one for one in tags) for tag in known}

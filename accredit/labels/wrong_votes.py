@@ -12,7 +12,16 @@ from accredit.core import FloatArray, IntArray
 from accredit.errors import InvalidInput
 from accredit.labels.annotators import Annotator, Consensus, Votes, consensus_of, too_few_labels, worst_of
 from accredit.labels.duplicates_outliers import nearest, oddities
-from accredit.labels.find import check_extra, encode_labels, find_confusions, first_numbers, judge, read_views, row_names
+from accredit.labels.find import (
+    check_extra,
+    check_rows_agree,
+    encode_labels,
+    find_confusions,
+    first_numbers,
+    judge,
+    read_views,
+    row_names,
+)
 from accredit.labels.out_of_fold import copies_of
 from accredit.labels.probability import LIKELY, rate_interval, share_interval
 from accredit.labels.result import WrongLabels, expected_of, with_excerpts
@@ -55,8 +64,10 @@ def wrong_votes(
             argument="votes",
             code="shape",
         )
+    (first, column), *others = ((f"votes[{name!r}]", labels) for name, labels in votes.items())
+    check_rows_agree(column, first, texts=texts, features=features, names=names, excerpts=excerpts, **dict(others))
     rows = row_names(names, next(iter(length.values())))
-    columns = list(votes.values())
+    columns = [list(column) for column in votes.values()]
     cells = [(i, a, str(c[i])) for i in range(len(rows)) for a, c in enumerate(columns) if not missing(c[i])]
     seen = {i for i, _, _ in cells}
     bare = [i for i in range(len(rows)) if i not in seen]

@@ -218,7 +218,7 @@ class ConvolutionOfPixels(nn.Module):
         if mask is not None:
             kept = spread(mask, self.inputs)
             picture = picture * kept + (1 - kept) * self.inputs.replace
-        return _tensor(self.head(self.filters(picture).flatten(1)))
+        return _tensor(self.head(self.filters(_one_channel_last(picture)).flatten(1)))
 
 
 def _channels_last(*layers: nn.Module) -> nn.Sequential:
@@ -228,6 +228,14 @@ def _channels_last(*layers: nn.Module) -> nn.Sequential:
             if weight.ndim == 4:
                 weight.data = weight.data.contiguous(memory_format=torch.channels_last)
     return nn.Sequential(*layers)
+
+
+def _one_channel_last(picture: Tensor) -> Tensor:
+    """The same picture; of one channel with strides that say that it comes last, or torch takes it to come first, and turns
+    what the filters make of it over in every layer."""
+    if picture.shape[1] != 1:
+        return picture
+    return picture.reshape(len(picture), *picture.shape[2:], 1).permute(0, 3, 1, 2)
 
 
 class LayersOfColumns(nn.Module):
@@ -300,7 +308,7 @@ class PixelSelector(nn.Module):
         if self.told is not None and answer is not None:
             planes = answer[:, :, None, None].expand(-1, -1, self.inputs.height, self.inputs.width)
             picture = torch.cat([picture, planes], dim=1)
-        logits = self.logit(self.shrink(self.filters(picture))).flatten(1) + self.place
+        logits = self.logit(self.shrink(self.filters(_one_channel_last(picture)))).flatten(1) + self.place
         return _tensor(logits if self.told is None else logits + self.told(answer))
 
 

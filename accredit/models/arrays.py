@@ -143,13 +143,25 @@ def as_array_model(model: object, law: Law | None = None) -> ArrayModel:
 
 
 def check_made(model: object) -> None:
-    """Refuse a class where one of its instances is needed."""
+    """Refuse a class where one of its instances is needed, and an estimator of scikit-learn that has learned nothing yet."""
     if isinstance(model, type):
         raise InvalidInput(
             f"model is the class {model.__name__}; give one that is trained, as in {model.__name__}().fit(rows, labels)",
             argument="model",
             code="type",
         )
+    if type(model).__module__.startswith("sklearn."):
+        from sklearn.exceptions import NotFittedError
+        from sklearn.utils.validation import check_is_fitted
+
+        try:
+            check_is_fitted(model)
+        except NotFittedError:
+            raise InvalidInput(
+                f"model is {a_type(model)} that is not trained; write model.fit(rows, labels) first",
+                argument="model",
+                code="type",
+            ) from None
 
 
 def predicts_rows(model: object) -> TypeGuard[sklearn.base.BaseEstimator]:

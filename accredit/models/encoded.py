@@ -317,7 +317,7 @@ def _tokenize(model: TextModel, texts: tuple[str, ...], cut: bool) -> tuple[Batc
     if not cut:
         raise InvalidInput(
             f"text has {count} tokens and {model.name} reads {most}; explain its beginning with cut=True, or its "
-            "sentences one by one (the command and the page read it in parts)",
+            "sentences one by one (of a single text the command and the page read all parts)",
             argument="text",
             code="too-many",
         )

@@ -62,11 +62,11 @@ def partition_by(labels: IntArray, names: Iterable[str]) -> Partition:
     return Partition(distinct_names(names), owner.astype(np.int64))
 
 
-def _position(given: object, group: str) -> int:
+def _position(given: object, group: str, example: list[int]) -> int:
     if isinstance(given, bool | np.bool_) or not isinstance(given, int | np.integer) or given < 0:
         raise InvalidInput(
             f"players[{group!r}] holds {shown(given)}; write the positions of words, tokens or patches, counted from 0: "
-            f"players={{{group!r}: [0, 1]}}",
+            f"players={{{group!r}: {example}}}",
             argument="players",
             code="type",
         )
@@ -79,10 +79,10 @@ def partition_of(groups: Mapping[str, Iterable[int]], places: int, free: BoolArr
     `free` marks the places that may belong to a player: (places,).
     """
     owner = np.full(places, -1, dtype=np.int64)
-    for g, (group, members) in enumerate(check_groups(groups).items()):
-        where = [_position(m, group) for m in members]
+    for g, (group, members) in enumerate(check_groups(groups, "players").items()):
+        where = [_position(m, group, np.flatnonzero(free)[:2].tolist()) for m in members]
         if not where:
-            raise InvalidInput(f"players[{group!r}] is empty; give at least one position", code="empty")
+            raise InvalidInput(f"players[{group!r}] is empty; give at least one position", argument="players", code="empty")
         for i in where:
             if not 0 <= i < places or not free[i]:
                 allowed = np.flatnonzero(free)

@@ -53,7 +53,7 @@ class Preparation:
         if not all(np.isfinite(self.mean)) or not all(np.isfinite(self.std)) or min(self.std, default=0) <= 0:
             raise InvalidInput(
                 f"mean is {self.mean} and std is {self.std}; give finite numbers, std above 0",
-                argument="mean",
+                argument="mean" if min(self.std, default=0) > 0 and all(np.isfinite(self.std)) else "std",
                 code="range",
             )
         for name, numbers in (("mean", self.mean), ("std", self.std)):

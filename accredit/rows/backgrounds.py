@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from accredit.checks import real_numbers
+from accredit.checks.numbers import check_same_order
 from accredit.core import FloatArray, IntArray
 from accredit.core.statistics import spreads
 from accredit.defaults import BACKGROUND_BY, BackgroundBy
@@ -67,6 +68,7 @@ def compare_with(
         return Compared()
     if background is not None:
         given = rows_of(background, names, "background")
+        check_same_order(background, weights, "background", "weights")
         return _thin(given, _check_weights(weights, len(given)), weights is not None, most, by or BACKGROUND_BY, seed)
     given = rows_of(rows, names)
     if len(given) >= OWN_ROWS and weights is None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from accredit.core import Attributions, Claim, FloatArray, Game, Holds, Known, Precision, Procedure
+from accredit import defaults
+from accredit.core import Attributions, Claim, FloatArray, Game, Games, Holds, Known, Precision, Procedure, every_payoff
 from accredit.errors import InvalidInput
 from accredit.games import cached
 from accredit.games.parts import PartsGames
@@ -52,7 +53,7 @@ BY_DIFFERENCES = (
 )
 _POOL_LIMIT = "the surrogate's credit is corrected by sampled differences between model and surrogate"
 OF_POOL = (
-    Claim("efficiency", Holds.EXACTLY, "what a row's prediction leaves is shared out"),
+    Claim("efficiency", Holds.EXACTLY, "what a row's prediction leaves is divided, too"),
     Claim("symmetry", Holds.IN_THE_LIMIT, _POOL_LIMIT),
     Claim("null player", Holds.IN_THE_LIMIT, _POOL_LIMIT),
     Claim("linearity", Holds.IN_THE_LIMIT, _POOL_LIMIT),
@@ -140,6 +141,12 @@ class RowQuestion:
             order=self.order,
             confounding=self.confounding,
         )
+
+    @property
+    def spend(self) -> int | None:
+        """Payoffs of a row's game; None: as many as its rule usually asks."""
+        sampled = self.method.name == "shapley" and not defaults.affordable(len(self.partition.players), self.budget)
+        return defaults.BUDGET_OF_ROWS if sampled and self.budget is None and not self.interactions else self.budget
 
     def game(self, row: int) -> PartsGames:
         """The games of one of the rows, one per output."""
@@ -377,14 +384,14 @@ def _check_background(asked: RowQuestion) -> None:
 def _games(asked: RowQuestion) -> Iterator[RowAnswer]:
     """One game per row; every output from the same evaluations."""
     _check_background(asked)
-    solver = asked.method.solver(asked.budget, asked.seed, order=asked.order if "order" in asked.method.method.takes else None)
+    solver = asked.method.solver(asked.spend, asked.seed, order=asked.order if "order" in asked.method.method.takes else None)
     for r in range(len(asked.rows)):
         game: Game = asked.game(r)
         pairs = None
         if asked.interactions:
             game = cached(game)
             pairs = pairs_of_row(pairs_of_game(game, asked.method.name, asked.budget, asked.seed), asked.outputs)
-        answer = replace(answer_of(solver.solve(game), asked.outputs), pairs=pairs)
+        answer = replace(answer_of(solver.solve(game), asked.outputs, game), pairs=pairs)
         if r == 0:
             answer = replace(answer, conditional=_measure(asked, answer.payoffs))
         yield _doubt(answer, UNMEASURED[asked.dependence]) if asked.dependence in UNMEASURED else answer
@@ -422,12 +429,17 @@ def _doubt_precision(precision: Precision, unmeasured: str) -> Precision:
     return replace(precision, because=f"{precision.because}; {unmeasured}")
 
 
-def answer_of(found: Attributions, outputs: tuple[str, ...]) -> RowAnswer:
-    """The answer about one row; intervals only where every output has them."""
+def answer_of(found: Attributions, outputs: tuple[str, ...], game: Game) -> RowAnswer:
+    """The answer about one row; intervals only where every output has them. A method that does not ask what nobody earns
+    gets it here: credit is shown between that and the prediction."""
     every = [found[name] for name in outputs]
+    if all(one.baseline is not None for one in every):
+        base = np.array([one.baseline for one in every])
+    else:
+        base = every_payoff(cast(Games, game), np.zeros((1, len(game.players)), dtype=bool))[0]
     return RowAnswer(
         found.credit[None],
-        np.array([one.baseline or 0.0 for one in every]),
+        base,
         every[0].method,
         least_known(one.precision for one in every),
         every[0].claims,

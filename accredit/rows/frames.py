@@ -18,6 +18,7 @@ from accredit.checks.numbers import a_type
 from accredit.checks.suggestions import did_you_mean
 from accredit.checks.written_numbers import is_number
 from accredit.errors import InvalidInput
+from accredit.models.cells import are_plain_numbers, as_array_of_numbers, columns_of
 from accredit.store.frames import names_frame, notes_of, read_frame
 
 if TYPE_CHECKING:
@@ -58,10 +59,10 @@ class Rows:
 
     def cells(self) -> tuple[tuple[Cell, ...], ...]:
         """Each column's values as plain JSON types; missing ones are None."""
-        if not self.framed and self.table.dtype.kind in "biuf" and np.isfinite(self.table).all():
-            return tuple(map(tuple, self.table.T.tolist()))
-        columns = (self.frame.iloc[:, i] for i in range(len(self.columns))) if self.framed else self.table.T
-        return tuple(tuple(plain_cell(value) for value in column) for column in columns)
+        numbers = as_array_of_numbers(self.table)
+        if numbers is not None and np.isfinite(numbers).all():
+            return tuple(map(tuple, numbers.T.tolist()))
+        return tuple(map(_plain_column, columns_of(self.table)))
 
 
 def rows_of(given: object, columns: Iterable[object] | None = None, what: str = "rows") -> Rows:
@@ -122,8 +123,9 @@ def _as_frame(given: object) -> pandas.DataFrame | None:
 
 
 def _check_finite(frame: pandas.DataFrame, names: tuple[str, ...], what: str) -> None:
-    for i, name in enumerate(names):
-        column = frame.iloc[:, i]
+    if are_plain_numbers(frame) and not np.isinf(frame.to_numpy(dtype=np.float64)).any():
+        return
+    for name, column in zip(names, columns_of(frame), strict=True):
         if getattr(column.dtype, "kind", "O") == "c":
             raise InvalidInput(f"{what} holds complex numbers in column {name!r}; give real ones", argument=what, code="type")
         if getattr(column.dtype, "kind", "O") == "f" and np.isinf(column.to_numpy(dtype=np.float64, na_value=np.nan)).any():
@@ -134,8 +136,7 @@ def _check_finite(frame: pandas.DataFrame, names: tuple[str, ...], what: str) ->
 
 def numbers_or_words(rows: Rows) -> Iterator[FloatArray | npt.NDArray[np.str_]]:
     """Each column as floats, where it holds numbers, booleans or dates (missing ones are NaN), else as text."""
-    for i in range(len(rows.columns)):
-        column = rows.frame.iloc[:, i] if rows.framed else rows.table[:, i]
+    for column in columns_of(rows.table):
         kind = getattr(column.dtype, "kind", "O")
         if kind in "mM":
             dated = np.asarray(column, dtype=f"{kind}8[ns]")
@@ -258,8 +259,9 @@ def _by_name(given: Rows, background: Rows, what: str) -> Rows:
             argument=what,
             code="conflict",
         )
-    order = [given.columns.index(c) for c in background.columns]
-    table = given.frame.iloc[:, order]
+    table = given.frame
+    if given.columns != background.columns:
+        table = table.iloc[:, [given.columns.index(c) for c in background.columns]]
     if not background.framed:
         return Rows(table.to_numpy(), background.columns, given.names)
     return Rows(table.set_axis(background.frame.columns, axis=1), background.columns, given.names)
@@ -285,8 +287,9 @@ def join(rows: Rows, background: Rows) -> tuple[Table, tuple[str, ...]]:
     import pandas
 
     columns, notes = {}, []
-    for i, name in enumerate(background.columns):
-        columns[i], note = _join_column(rows.frame.iloc[:, i], background.frame.iloc[:, i], name)
+    pairs = zip(background.columns, columns_of(rows.table), columns_of(background.table), strict=True)
+    for i, (name, row, other) in enumerate(pairs):
+        columns[i], note = _join_column(row, other, name)
         notes += [note] if note else []
     return pandas.DataFrame(columns).set_axis(background.frame.columns, axis=1), tuple(notes)
 
@@ -297,9 +300,8 @@ def fit(rows: Rows, background: Rows) -> Rows:
         return rows
     import pandas
 
-    columns = {
-        i: _fit_column(rows.frame.iloc[:, i], background.frame.iloc[:, i], name) for i, name in enumerate(background.columns)
-    }
+    pairs = zip(background.columns, columns_of(rows.table), columns_of(background.table), strict=True)
+    columns = {i: _fit_column(row, other, name) for i, (name, row, other) in enumerate(pairs)}
     return Rows(pandas.DataFrame(columns).set_axis(background.frame.columns, axis=1), rows.columns, rows.names)
 
 
@@ -318,7 +320,7 @@ def type_of(table: Table, like: Table) -> Table | None:
     kinds = kinds_of(like)
     if _alike(table, like):
         return table
-    parts = [_fitting(table.iloc[:, i], kind) for i, kind in enumerate(kinds)]
+    parts = [_fitting(column, kind) for column, kind in zip(columns_of(table), kinds, strict=True)]
     if any(part.dtype != kind for part, kind in zip(parts, kinds, strict=True)):
         return None
     import pandas
@@ -494,7 +496,9 @@ def _width(given: object) -> int:
 
 def _unstack(series: pandas.Series) -> pandas.DataFrame:
     """One row as a frame that keeps each cell's own type."""
-    return _frame([series.tolist()], series.index, [series.name if series.name is not None else 0])
+    held = isinstance(series.dtype, np.dtype) and series.dtype.kind in "biuf"
+    cells = series.to_numpy()[None] if held else [series.tolist()]
+    return _frame(cells, series.index, [series.name if series.name is not None else 0])
 
 
 def _frame(rows: object, columns: object = None, index: object = None) -> pandas.DataFrame:
@@ -515,6 +519,13 @@ def _check_distinct(names: tuple[str, ...], what: str) -> None:
 
 def _read_list(names: list[str]) -> str:
     return ", ".join(map(repr, names[:COLUMNS_SHOWN])) + (", …" if len(names) > COLUMNS_SHOWN else "")
+
+
+def _plain_column(column: npt.NDArray[np.generic] | pandas.Series) -> tuple[Cell, ...]:
+    """The values of a column as JSON types; those of finite numbers need no look at each."""
+    if isinstance(column.dtype, np.dtype) and column.dtype.kind in "biuf" and np.isfinite(numbers := np.asarray(column)).all():
+        return tuple(numbers.tolist())
+    return tuple(plain_cell(value) for value in column)
 
 
 def plain_cell(value: object) -> Cell:

@@ -34,6 +34,7 @@ from accredit.games.batches import MEMORY, spans
 from accredit.games.parts import PartsGame, PartsGames
 from accredit.models.arrays import ArrayModel, as_array_model
 from accredit.models.categories import with_categories
+from accredit.models.cells import take_cells
 from accredit.models.partition import Partition, partition_of
 from accredit.models.payoffs import OF_ALL, Law, Payoff, check_payoff, name_payoff, payoff_blur, payoffs_of
 from accredit.models.rows import RowModel, as_row_model, may_hold_together, reads_rows
@@ -153,11 +154,8 @@ def mix(both: Table, row: int, size: int, kept: BoolArray) -> Table:
     """
     if isinstance(both, np.ndarray):
         return np.where(kept[:, None, :], both[row], both[None, :size]).reshape(-1, both.shape[1])
-    import pandas
-
     source: IntArray = np.where(kept[:, None, :], row, np.arange(size)[None, :, None]).reshape(-1, kept.shape[1])
-    columns = {i: both.iloc[:, i].take(source[:, i]).reset_index(drop=True) for i in range(kept.shape[1])}
-    return pandas.DataFrame(columns).set_axis(both.columns, axis=1)
+    return take_cells(both, source)
 
 
 @final
@@ -427,7 +425,9 @@ def columns_as_players(columns: tuple[str, ...], players: Mapping[str, Iterable[
             argument="players",
             code="type",
         )
-    places = {name: [_position(c, columns) for c in members] for name, members in check_groups(players or {}).items()}
+    places = {
+        name: [_position(c, columns) for c in members] for name, members in check_groups(players or {}, "players").items()
+    }
     owner: dict[int, str] = {}
     for name, members in places.items():
         for place in members:

@@ -14,6 +14,7 @@ import numpy as np
 from accredit.core import Claim, FloatArray
 from accredit.methods import ChosenMethod
 from accredit.models.categories import as_categories
+from accredit.models.cells import columns_of
 from accredit.models.partition import Partition
 from accredit.models.rows import RowModel
 from accredit.rows.backgrounds import Compared
@@ -218,7 +219,7 @@ class Ground:
         table = self.background
         if table is None or len(table) < 3:
             return ()
-        columns = [table[:, i] if isinstance(table, np.ndarray) else table.iloc[:, i] for i in range(table.shape[1])]
+        columns = columns_of(table)
         usable = [i for i, c in enumerate(columns) if getattr(c.dtype, "kind", "O") in "biuf"]
         numbers = np.array([np.asarray(columns[i], dtype=np.float64) for i in usable]).reshape(len(usable), len(table))
         steady = np.isfinite(numbers).all(axis=1) & (np.ptp(numbers, axis=1) > 0) if len(usable) else np.zeros(0, dtype=bool)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from accredit.checks import shown
+from accredit.checks.numbers import check_index
 from accredit.checks.suggestions import did_you_mean
 from accredit.errors import InvalidInput
 from accredit.results import read_list
@@ -81,21 +82,9 @@ def _list(given: object, names: Sequence[str], argument: str) -> list[int]:
                 argument=argument,
                 code="shape",
             )
-        _check_order(given, names, argument)
+        check_index(given, names, argument)
         return [place for place, kept in enumerate(every) if kept]
     return [_position(one, names, argument) for one in every]
-
-
-def _check_order(given: object, names: Sequence[str], argument: str) -> None:
-    """Refuse a column of truth values about the same rows in another order: it is read place by place, and not by its index."""
-    index = [str(name) for name in getattr(given, "index", ())] if hasattr(given, "iloc") else list(names)
-    if index != list(names) and sorted(index) == sorted(names):
-        raise InvalidInput(
-            f"{argument} is True and False for {read_list(index)}, and here they stand in another order, {read_list(names)}; "
-            f"write {argument} in that order, for example mask.loc[…]",
-            argument=argument,
-            code="conflict",
-        )
 
 
 def _position(one: object, names: Sequence[str], argument: str) -> int:

@@ -21,6 +21,7 @@ import numpy as np
 from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.core.statistics import spreads
 from accredit.errors import InvalidInput
+from accredit.models.cells import columns_of
 from accredit.models.partition import Partition
 from accredit.values.precedence import Precedence
 
@@ -135,8 +136,7 @@ def numeric(both: Table, why: str = "conditional answers need numbers: write dep
     """A table as numbers without gaps, or an error that names the column that is not and says `why` that matters."""
     if isinstance(both, np.ndarray) and both.dtype.kind in "biuf" and np.isfinite(both.astype(np.float64)).all():
         return both.astype(np.float64)
-    for i in range(both.shape[1]):
-        column = both[:, i] if isinstance(both, np.ndarray) else both.iloc[:, i]
+    for i, column in enumerate(columns_of(both)):
         kind = getattr(column.dtype, "kind", "O")
         missing = bool((column != column).any() if isinstance(column, np.ndarray) else column.isna().any())
         if kind not in "biuf" or missing:

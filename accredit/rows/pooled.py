@@ -28,6 +28,7 @@ from accredit.checks import needs
 from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.core.threads import one_blas_thread
 from accredit.errors import InvalidInput
+from accredit.models.cells import columns_of
 from accredit.models.partition import Partition
 from accredit.rows.surrogate_network import SurrogateNetwork
 from accredit.trees.closed_form import ClosedForm
@@ -427,8 +428,7 @@ def as_numbers(table: Table) -> FloatArray:
     """Cells that trees can be grown on: numbers stay, anything else becomes the place of its text among the column's texts."""
     if isinstance(table, np.ndarray) and table.dtype.kind in "biuf":
         return np.asarray(table, dtype=np.float64)
-    columns = table.T if isinstance(table, np.ndarray) else [table.iloc[:, i] for i in range(table.shape[1])]
-    return np.stack([_column_as_numbers(column) for column in columns], axis=1)
+    return np.stack([_column_as_numbers(column) for column in columns_of(table)], axis=1)
 
 
 def _column_as_numbers(column: object) -> FloatArray:

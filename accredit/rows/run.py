@@ -121,7 +121,7 @@ class TableRun:
         if asked.model_rows is not None or asked.background is None or has_closed_form(model):
             return ""
         players, rows = len(asked.partition.players), len(asked.rows)
-        payoffs = 2**players if defaults.affordable(players, asked.budget) else asked.budget or defaults.BUDGET
+        payoffs = 2**players if defaults.affordable(players, asked.budget) else asked.spend or defaults.BUDGET
         count = payoffs * asked.start * rows
         seconds = count * asked.ground.seconds_per_row(asked.unit)
         if seconds < LONG_RUN:

@@ -20,6 +20,7 @@ from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.core.coalitions import unique
 from accredit.core.rounding import power_of_two
 from accredit.errors import InvalidInput
+from accredit.models.cells import take_cells
 from accredit.models.partition import Partition
 from accredit.models.rows import RowModel, as_row_model
 from accredit.rows.frames import align, join, rows_of
@@ -83,11 +84,8 @@ def cross(both: Table, rows: IntArray, background: int, kept: BoolArray) -> Tabl
     """Every row with every background row: kept columns from the row, the others from the background: (R · m, d)."""
     if isinstance(both, np.ndarray):
         return np.where(kept, both[rows][:, None], both[None, :background]).reshape(-1, both.shape[1])
-    import pandas
-
     mine, theirs = np.repeat(rows, background), np.tile(np.arange(background), len(rows))
-    columns = {i: both.iloc[:, i].take(mine if here else theirs).reset_index(drop=True) for i, here in enumerate(kept)}
-    return pandas.DataFrame(columns).set_axis(both.columns, axis=1)
+    return take_cells(both, np.where(kept, mine[:, None], theirs[:, None]))
 
 
 def sage_game(

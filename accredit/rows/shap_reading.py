@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from accredit.checks import real_numbers, shown
+from accredit.checks.arguments import check_arguments
+from accredit.checks.json_data import round_off
 from accredit.core import Attribution, Attributions, FloatArray, Precision, Procedure, distinct_names
 from accredit.core.notes import check_notes
 from accredit.errors import Code, InvalidInput
@@ -17,11 +19,14 @@ from accredit.rows.frames import plain_cell
 from accredit.rows.result import Cell, PairFields, TableExplanation
 
 METHOD = "shap"
+SYMMETRIC = 1e-3  # of the largest interaction: two cells of a pair that differ by less are alike, in single precision
 ONE_BASE = 1e-5  # of the size of the base values: rows that differ by less have the same one, up to single precision
+ROUNDING = 1e-3  # of the largest prediction: what single precision may leave between it and base value plus credit
 NO_SHARES = ("abs", "argsort", "max", "min", "percentile")  # what shap calls changes that leave nothing that adds up
 NOBODY_SAID = "shap does not say how far off its numbers may be"
 
 
+@check_arguments
 def from_shap(
     explanation: object, *, predictions: object = None, interactions: bool | None = None
 ) -> TableExplanation | Attribution | Attributions:
@@ -105,6 +110,13 @@ def _arrange(explanation: object, interactions: bool | None) -> Arranged:
     paired = values.ndim == 4 or _are_pairs(values, base, outputs, interactions)
     if paired and values.shape[1] != values.shape[2]:
         raise _unreadable(f"values has shape {values.shape}; interactions are (rows, columns, columns)")
+    if paired and not np.allclose(values, values.swapaxes(1, 2), rtol=SYMMETRIC, atol=SYMMETRIC * np.abs(values).max()):
+        raise InvalidInput(
+            "interactions are read, and values differ between the two cells of a pair, which those of columns do not; write "
+            "interactions=False if the last axis holds outputs",
+            argument="interactions",
+            code="conflict",
+        )
     one_output = values.ndim == (3 if paired else 2)
     return Arranged(values[..., None] if one_output else values, base, data, names, outputs, single)
 
@@ -139,6 +151,8 @@ def _values(explanation: object) -> FloatArray:
     found = _numbers(explanation.values, "values")
     if found is None or found.ndim == 0 or not found.size:
         raise _unreadable("it holds no values", "empty")
+    if not np.isfinite(found).all():
+        raise _unreadable(f"values holds {found[~np.isfinite(found)][0]}; only finite numbers can be credited", "not-finite")
     return found
 
 
@@ -211,7 +225,11 @@ def _predictions(given: object, summed: FloatArray, notes: list[str]) -> FloatAr
             argument="predictions",
             code="shape",
         )
-    return found.reshape(summed.shape)
+    found = found.reshape(summed.shape)
+    missed = float(np.abs(found - summed).max())
+    if missed > ROUNDING * max(1.0, float(np.abs(found).max())):
+        notes.append(f"Base value plus credit misses the predictions by up to {round_off(missed)}.")
+    return found
 
 
 def _players(read: Arranged, notes: list[str]) -> tuple[str, ...]:

@@ -24,6 +24,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from accredit.core import BoolArray, FloatArray, IntArray
+from accredit.models.cells import columns_of
 from accredit.rows.normal import NORMAL_DRAWS, covariance, root
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class Mixed:
     column is. A column of numbers with gaps has two words: known and missing."""
 
     def __init__(self, both: Table, few_values: int = 0) -> None:
-        columns = [both[:, i] if isinstance(both, np.ndarray) else both.iloc[:, i] for i in range(both.shape[1])]
+        columns = columns_of(both)
         self.is_word: BoolArray = np.array([_is_word(column) for column in columns])
         self.codes: IntArray = np.zeros(both.shape, dtype=np.int64)
         self.numbers: FloatArray = np.zeros(both.shape)
@@ -222,8 +223,7 @@ class GivenRow:
         import pandas
 
         columns = {
-            i: model.both.iloc[:, i].take(source[:, i]).reset_index(drop=True) if whole else numbers[:, i]
-            for i, whole in enumerate(taken.tolist())
+            i: column.array.take(source[:, i]) if taken[i] else numbers[:, i] for i, column in enumerate(columns_of(model.both))
         }
         return pandas.DataFrame(columns).set_axis(model.both.columns, axis=1)
 

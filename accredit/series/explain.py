@@ -63,7 +63,7 @@ class SeriesQuestion:
             players = self.dealt.partition(r)
             absent = completing(both, weights, players)
             game = row_game(self.model, self.unit, self.outputs, both, size, absent, players, memory=8 * NUMBERS_PER_CALL)
-            found.append(answer_of(solver.solve(game), self.outputs))
+            found.append(answer_of(solver.solve(game), self.outputs, game))
             watch(r + 1)
         return join(found)
 

@@ -404,6 +404,12 @@ def _prices(
 
 def texts_in(frame: pandas.DataFrame, column: str, file: str, argument: str = "text") -> list[str]:
     """A column of texts, none of them empty."""
+    if argument == "text" and frame[column].dtype.kind in "iufb":
+        raise InvalidInput(
+            f"text is {column!r}, and that column of {file} holds numbers; name a column of texts, or leave text out",
+            argument=argument,
+            code="type",
+        )
     blank = frame[column].isna() | (frame[column].astype(str).str.strip() == "")
     if blank.any():
         where = name_rows(frame.index[blank])

@@ -19,6 +19,7 @@ from accredit.checks.numbers import a_type, as_array
 from accredit.core import FloatArray, IntArray
 from accredit.errors import InvalidInput
 from accredit.models.arrays import inner_model, votes_by_pairs
+from accredit.models.cells import are_plain_numbers
 from accredit.products.form import Form, NotProducts, plain_numbers
 from accredit.products.linear import Linear, NotLinear, is_linear, linear_of
 from accredit.products.reading import READERS, exponential_form, form_of
@@ -334,7 +335,7 @@ class _Trees:
         return self._read.forest.matrix(self._read.encode(rows))
 
     def stands_for(self, rows: Table) -> Reading | None:
-        if not self._read.slow or not _are_numbers(rows):
+        if not self._read.slow or not are_plain_numbers(rows):
             return None
         matrix = self.numbers(rows)
         return (matrix, self._read.forest.margin(matrix)) if np.isfinite(matrix).all() else None
@@ -603,13 +604,6 @@ class LinearShares:
         count, outputs = self._asked.count, credit.shape[2]
         nothing = np.zeros((len(rows), count, count, outputs)) if self._asked.interactions else None
         return TreeCredit(credit, self._base, nothing, self._means)
-
-
-def _are_numbers(rows: Table) -> bool:
-    """Is every column of numbers, so that there is nothing for a library to encode?"""
-    if isinstance(rows, np.ndarray):
-        return rows.dtype.kind in "biuf"
-    return all(getattr(kind, "kind", "O") in "biuf" and isinstance(kind, np.dtype) for kind in rows.dtypes)
 
 
 def _solver(model: object, unit: str | None) -> ClosedFormSolver:

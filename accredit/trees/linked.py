@@ -38,7 +38,7 @@ Cells = npt.NDArray[np.uint16] | npt.NDArray[np.uint32]
 Worth = Callable[[FloatArray], FloatArray]  # raw outputs (m, outputs) -> payoffs (m, payoffs)
 TABLE_PLAYERS = 12  # in which a row and any background row differ, up to which all coalitions are tabulated
 FEW_PLAYERS = 9  # the same of one background row where orders are drawn for others: up to here a table costs less
-ORDER_PAIRS = 2000  # orders with their reverses, over all background rows
+ORDER_PAIRS = 1000  # orders with their reverses, over all background rows
 LEAST_ORDERS = 8  # of each background row: an interval rests on that many draws
 VISITS_AT_ONCE = 1 << 23  # leaves × background rows × orders
 CELLS_AT_ONCE = 1 << 21  # numbers in the tables of some background rows
@@ -63,7 +63,7 @@ def orders_for(background: int, players: int = 1, budget: int | None = None) -> 
     """How many orders each background row gets, each with its reverse; a `budget` is the payoffs that one of them may ask.
 
     >>> orders_for(100), orders_for(5000), orders_for(100, players=30, budget=5800)
-    (20, 8, 100)
+    (10, 8, 100)
     """
     if budget is None:
         return max(LEAST_ORDERS, -(-ORDER_PAIRS // background))
@@ -122,6 +122,7 @@ class LinkedShares:
             raise TooManyCubes(f"paths of {self._paths.most} columns are too deep; up to {WORD} can be told apart")
         if rule is not SHAPLEY and tested > TABLE_PLAYERS:
             raise TooManyCubes(f"{rule.name:.60} needs all coalitions, and those of {tested} columns are too many")
+        self._weights: dict[int, FloatArray] = {}  # by the number of players that differ
         self._fails = FailMasks(forest, self._paths, self._leaf)
         self._theirs = self._fail(background.matrix)
         self._margin = forest.margin(background.matrix)  # (m, outputs)
@@ -252,14 +253,20 @@ class LinkedShares:
         raw = subset_sums(placed.reshape(1 << d, pairs, outputs))
         raw += margin - raw[0]
         paid = self._pay(raw)
-        by_size = self.rule.weights(d)[np.bitwise_count(np.arange(1 << (d - 1)))]
-        credit = np.zeros((self.count, paid.shape[2]))
-        owner = np.nonzero(plays)[1].reshape(pairs, d)
-        for i in range(d):
-            halves = paid.reshape(-1, 2, 1 << i, pairs, paid.shape[2])
-            gain = (halves[:, 1] - halves[:, 0]).reshape(-1, pairs, paid.shape[2])
-            np.add.at(credit, owner[:, i], weight[:, None] * np.einsum("s,spk->pk", by_size, gain))
-        return credit
+        shared = np.tensordot(self._weights_of_table(d), paid, axes=1) * weight[:, None]  # (d, pairs, payoffs)
+        owner = np.nonzero(plays)[1].reshape(pairs, d).T.ravel()
+        credit = [np.bincount(owner, shared[..., k].ravel(), self.count) for k in range(paid.shape[2])]
+        return np.stack(credit, axis=1)
+
+    def _weights_of_table(self, d: int) -> FloatArray:
+        """What the payoff of each coalition of d players counts in the credit of each: (d, 2ᵈ)."""
+        if d not in self._weights:
+            place = np.arange(1 << d)
+            plays = place >> np.arange(d)[:, None] & 1 == 1
+            size = np.bitwise_count(place)
+            by_size = np.concatenate([[0.0], self.rule.weights(d), [0.0]])
+            self._weights[d] = np.where(plays, by_size[size], -by_size[size + 1])
+        return self._weights[d]
 
     # Random orders of many
 

@@ -17,6 +17,7 @@ from accredit.checks.arguments import check_arguments
 from accredit.checks.numbers import as_array, real_numbers
 from accredit.core import BoolArray, FloatArray, IntArray
 from accredit.errors import InvalidInput
+from accredit.models.cells import take_cells
 from accredit.trees.tables import spans
 
 if TYPE_CHECKING:
@@ -108,13 +109,7 @@ def _try_mixtures(encode: TableFunction, rows: Table, encoded: FloatArray, own: 
 
 def mixtures(rows: Table, first: IntArray, second: IntArray, kept: BoolArray) -> Table:
     """Rows that take kept columns from one row and the others from a second: (m,), (m,), (m, columns) -> (m, columns)."""
-    source = np.where(kept, first[:, None], second[:, None])
-    if isinstance(rows, np.ndarray):
-        return np.take_along_axis(rows, source, axis=0)
-    import pandas
-
-    parts = {i: rows.iloc[:, i].take(source[:, i]).reset_index(drop=True) for i in range(rows.shape[1])}
-    return pandas.DataFrame(parts).set_axis(rows.columns, axis=1)
+    return take_cells(rows, np.where(kept, first[:, None], second[:, None]))
 
 
 def any_mixtures(rows: Table) -> Table:

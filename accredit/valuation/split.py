@@ -109,7 +109,10 @@ def split(
     unknown = [label for label in test_labels.tolist() if label not in number]
     if unknown:
         raise InvalidInput(
-            f"test_y holds {unknown[0]!r}, which no training row has; the classes are {some}", argument="test_y", code="unknown"
+            f"test_y holds {unknown[0]!r}, which no training row has; the classes are {some}"
+            f"{'; of numbers write regression=True' if labels.dtype.kind == 'f' else ''}",
+            argument="test_y",
+            code="unknown",
         )
     numbered = [np.array([number[v] for v in part.tolist()], dtype=np.int64) for part in (labels, test_labels)]
     return Split(train_features, numbered[0], test_features, numbered[1], players, tuple(map(str, number)))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from accredit.checks import needs
+from accredit.checks import needs, whole_number
 from accredit.checks.arguments import check_fields
 from accredit.core import BoolArray, FloatArray
 from accredit.errors import InvalidInput, NotConverged
@@ -99,7 +99,7 @@ class Recipe:
         >>> Recipe(epochs=2, rate=1.0, schedule="step").rates(4)
         [1.0, 1.0, 0.1, 0.1]
         """
-        warm = self.warmup_steps
+        steps, warm = whole_number(steps, "steps"), self.warmup_steps
 
         def factor(number: int) -> float:
             if number < warm:

@@ -102,7 +102,10 @@ class Lime:
         if self.law not in LAWS:
             raise InvalidInput(f"law must be one of {', '.join(LAWS)}, got {self.law!r}", argument="law", code="unknown")
         if not self.width > 0 or not self.ridge > 0:
-            raise InvalidInput(f"width and ridge must be positive, got {self.width!r} and {self.ridge!r}", code="range")
+            wrong = "ridge" if self.width > 0 else "width"
+            raise InvalidInput(
+                f"width and ridge must be positive, got {self.width!r} and {self.ridge!r}", argument=wrong, code="range"
+            )
 
     @solves_every_output
     def solve(self, game: Game) -> Attribution:

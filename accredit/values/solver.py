@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from IPython.display import DisplayHandle
 
 PROGRESS_AFTER = 2.0  # seconds a run must last before it draws a bar
+TOLD_FROM = 0.01  # of a run: before that, nobody can tell how long the rest will take
 PROGRESS_FILE = "ACCREDIT_PROGRESS"  # variable that names a file for it
 FILE_EVERY = 0.25  # seconds between two writes of that file
 LOG_EVERY = 10.0  # seconds between two lines where output goes into a file or a pipe
@@ -109,7 +110,7 @@ class Progress:
         if self._show is None or elapsed < PROGRESS_AFTER or self._total <= 0:
             return
         share = min(1.0, done / self._total)
-        self._show(RunProgress(label or self._label, share, elapsed / share - elapsed if share > 0 else None))
+        self._show(RunProgress(label or self._label, share, elapsed / share - elapsed if share >= TOLD_FROM else None))
         self._drawn = True
 
     def expect(self, total: float) -> None:

@@ -65,7 +65,10 @@ def afford(subject: Subject, asked: Sequence[ChosenMethod], seconds: float) -> t
     if subject.budget is None and budget is not None:
         subject = replace(subject, budget=budget)
         notes = [Note(NoteKind.REMARK, f"Sampled values ask {budget} payoffs, because one takes {each:.2g} s here.")]
-    return subject, refuse_dear(subject, games, each, seconds, seconds), notes
+    refused = refuse_dear(subject, games, each, seconds, seconds)
+    dear = {each.method for each in refused}
+    is_sampled = any(each.method.is_sampled and each.name not in dear for each in games)
+    return subject, refused, notes if is_sampled else []
 
 
 def with_notes(explanation: Explanation, notes: Sequence[Note]) -> Explanation:

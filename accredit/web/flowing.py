@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
+from accredit import defaults
 from accredit.errors import InvalidInput
 from accredit.explanation.flows import REPORTED, beside_uniform, columns, picture
 from accredit.explanation.graph import graph_of, uniform_of
 from accredit.explanation.subject import tokens_of
-from accredit.views.language.flow_words import headline, verdict
+from accredit.views.language.flow_words import verdict
+from accredit.views.language.headlines import edges_headline
 from accredit.views.pages.flow_page import draw_edges, edges_body, edges_page, flow_body, flow_page
 from accredit.web.uploads import drop
 
@@ -23,7 +25,6 @@ ORDERS = 60  # random orders of the Shapley rule of flows
 GRAPH_EDGES = 20_000  # of a graph that the page solves
 ROWS_OF_EDGES = 500  # that the page shows
 RANGE_SECONDS = 5.0  # for exact ranges of free edges
-EPSILON = 1e-6  # that the barrier may lose
 
 Event = dict[str, Any]
 
@@ -104,10 +105,10 @@ def graph(models: Models, task: Event) -> Generator[Event]:
         for name in names:
             edges.node(name, field)
     if source:
-        found = graph_flow(edges, _ends(source), _ends(sink), rule=rule, epsilon=EPSILON, cheapest=cheapest)
+        found = graph_flow(edges, _ends(source), _ends(sink), rule=rule, cheapest=cheapest)
     else:
-        found = least_cost(edges, rule=rule, epsilon=EPSILON)
-    said, notes = headline(found), verdict(found, edges, EPSILON, cheapest)
+        found = least_cost(edges, rule=rule)
+    said, notes = edges_headline(found).text, verdict(found, edges, defaults.FLOW_EPSILON, cheapest)
     more = len(found.edges) - ROWS_OF_EDGES
     listed = [f"The table shows the {ROWS_OF_EDGES:,} edges of the largest flows; {more:,} more are left out."] * (more > 0)
     body = edges_body(said, *_listed(edges, found, None, [*notes, *listed]))

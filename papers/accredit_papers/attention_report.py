@@ -7,13 +7,14 @@ weight goes to the other tokens of the same row), and divided by what the attent
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 
-from accredit.arena.texts import among
+from accredit.arena.texts import among, weights_digest
 from accredit.attention import flow_report, raw_attention, rollout
 from accredit.core import Attribution, FloatArray, IntArray
 from accredit.core.rounding import SINGLE, blur
@@ -26,22 +27,28 @@ from accredit.explanation.stream import attribution_of
 from accredit.flow.network import LayeredNetwork
 from accredit.flow.stack import AttentionStack, leave_unread
 from accredit.flow.unique import unique_flow
+from accredit.store.results_cache import Finished
+from accredit.values.solver import progress
 from accredit_papers import propositions
 from accredit_papers.report import Report, Whose
 from accredit_papers.verdicts import of_estimate, of_share
 
 if TYPE_CHECKING:
+    from torch import nn
+
     from accredit.answers.model import AnsweringModel
     from accredit.answers.planted import Planted
     from accredit.explanation.answers import AnswerSubject
     from accredit.explanation.subject import Subject
     from accredit.models.text import TextModel
 
+Asked = TypeVar("Asked")
 READINGS = ("attention", "rollout", "flow")
 WAYS = ("as it is", "sinks unread", "beside the mask")
 YARDSTICK = "attn-lrp"  # one backward pass, which does not read attention as an explanation
 SHORT = "The plot is thin, but Paris is superb"  # few tokens in both models: all 2ⁿ flows are solved
 RENUMBERINGS = 4
+FORMAT = 1  # of stored texts
 PAIRS_OF_TEXT = 12  # pairs that are looked at for collapse
 
 
@@ -67,6 +74,18 @@ class SinkTrial:
         first = np.flatnonzero(places == places.max())
         return len(first) == 1 and int(first[0]) in self.gold
 
+    def plain(self) -> dict[str, object]:
+        """Everything as JSON."""
+        credit = [[*of, values.tolist()] for of, values in self.credit.items()]
+        return vars(self) | {"credit": credit, "ablation": self.ablation.tolist(), "gold": sorted(self.gold)}
+
+    @classmethod
+    def of(cls, plain: Mapping[str, Any]) -> Self:
+        """Inverse of `plain`."""
+        credit = {(name, way): np.array(values) for name, way, values in plain["credit"]}
+        gold = frozenset(plain["gold"])
+        return cls(**{**plain, "credit": credit, "ablation": np.array(plain["ablation"]), "gold": gold})
+
 
 def attention_report(
     encoder: TextModel | None,
@@ -74,23 +93,43 @@ def attention_report(
     answering: AnsweringModel | None,
     prompts: Sequence[Planted],
     seed: int = 0,
+    store: str | Path | None = None,
 ) -> Report:
-    """The study on an encoder, on a language model, or on both."""
+    """The study on an encoder, on a language model, or on both; texts that the store holds are not studied again."""
     report = Report("attention", "What is attention flow good for? Real models, with and without their sinks")
     at = len(report.parts)
     studied: dict[str, list[SinkTrial]] = {}
     if encoder is not None:
         name = encoder.name.rstrip("/").rpartition("/")[2]
-        studied[name] = _study(report, name, "words", [_text_trial(encoder, text, seed) for text in texts], seed)
+        found = _trials(encoder.model, texts, lambda text: _text_trial(encoder, text, seed), seed, store)
+        studied[name] = _study(report, name, "words", found, seed)
         _propositions(report, name, encoder, seed)
     if answering is not None:
         name = answering.name.rstrip("/").rpartition("/")[2]
-        studied[name] = _study(report, name, "passages", [_prompt_trial(answering, each, seed) for each in prompts], seed)
+        found = _trials(answering.model, prompts, lambda each: _prompt_trial(answering, each, seed), seed, store)
+        studied[name] = _study(report, name, "passages", found, seed)
         _propositions(report, name, answering.text_model, seed)
     parts, report.parts = report.parts[at:], report.parts[:at]
     _conclude(report, studied, seed)
     report.parts += parts
     return report
+
+
+def _trials(
+    model: nn.Module, asked: Sequence[Asked], study: Callable[[Asked], SinkTrial], seed: int, store: str | Path | None
+) -> list[SinkTrial]:
+    """A trial of each; what is done is kept at once."""
+    digest, found = weights_digest(model), []
+    with Finished(store or ":memory:") as kept, progress("texts", len(asked)) as bar:
+        for one in asked:
+            key = {"model": digest, "text": repr(one), "seed": seed, "format": FORMAT}
+            plain = kept.found(key)
+            if plain is None:
+                plain = study(one).plain()
+                kept.keep(key, plain)
+            found.append(SinkTrial.of(plain))
+            bar.update(len(found))
+    return found
 
 
 # One text

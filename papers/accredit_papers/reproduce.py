@@ -161,6 +161,7 @@ def flows(
     "--llm", type=NamedPath(file_okay=False, exists=True), help="A folder with a causal language model; default: none."
 )
 @click.option("--prompts", type=Count(min=2), default=20, show_default=True, help="Planted prompts for the language model.")
+@click.option("--store", type=NamedPath(dir_okay=False), help="File that keeps finished texts: a stopped run goes on.")
 @_with(TEXTS[1:])
 @_with(OPTIONS)
 def attention(
@@ -170,6 +171,7 @@ def attention(
     data_file: str | None,
     where: tuple[str, ...],
     limit: int | None,
+    store: str | None,
     quick: bool,
     out: str,
     seed: int,
@@ -182,7 +184,8 @@ def attention(
 
     texts = [example.text for example in _examples(data_file, where, limit)]
     planted = [planted_prompt("plain", "places", seed=seed + k) for k in range(2 if quick else prompts)]
-    found = attention_report(load(model), texts[: 4 if quick else None], answering(llm) if llm else None, planted, seed)
+    language_model = answering(llm) if llm else None
+    found = attention_report(load(model), texts[: 4 if quick else None], language_model, planted, seed, store)
     _finish(found, out)
 
 

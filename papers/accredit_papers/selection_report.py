@@ -261,7 +261,8 @@ def _which_cure(name: str, cells: Cells) -> str:
             f"{_gain(evalx)} ({_clarity(evalx)})"
         )
         helps += [f"{title} ({post_hoc.mean():+.1f} points)"] if _clear(post_hoc, 1) else []
-    verdict = f"By post-hoc accuracy {' and '.join(helps)} clearly helps" if helps else "No cure clearly helps here"
+    verb = "help" if len(helps) > 1 else "helps"
+    verdict = f"By post-hoc accuracy {' and '.join(helps)} clearly {verb}" if helps else "No cure clearly helps here"
     answer = _gap(cells, name, "l2x+answer", "l2x", "post_hoc")
     return (
         f"**Which cure helps.** Against L2X + ŷ, seed by seed: {'; '.join(changes)}. {verdict} (*clearly*: in every seed, and "

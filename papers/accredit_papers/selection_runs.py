@@ -281,7 +281,8 @@ def _train(name: str) -> Callable[[Bench, SelectionRun], Explained]:
         given, (setting, several) = world.task, choose_setting(world, run, name)
         explainer = _learn(world, run, name, setting, given.x)
         preferred = setting.words() if several else ""
-        return explainer.select(given.x_test), explainer.predict(given.x_test), explainer.history.stopped_because, preferred
+        chosen = explainer.select(given.x_test)
+        return chosen, explainer.answer(given.x_test, chosen), explainer.history.stopped_because, preferred
 
     return explain
 

@@ -140,3 +140,5 @@ def test_the_only_column_needs_no_name_and_others_are_listed(tmp_path):
 def test_a_payoff_is_written_as_a_number(tmp_path):
     with refused("type"):
         read_game(put(tmp_path, "g.csv", "coalition,payoff\n,0\nA,1_000\n"))
+    with refused("range"):  # not without limit, and no number
+        read_game(put(tmp_path, "g.csv", "coalition,payoff\n,0\nA,1e999\n"))

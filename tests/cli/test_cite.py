@@ -7,6 +7,8 @@ import json
 import pytest
 
 from accredit.explanation.citations import Citations
+from accredit.models import builtin
+from tools.model_server import ServedModel, serve
 
 ASKED = ("--context", "Anna lives in Rome .", "--context", "Boris owns a dog .", "--query", "Where does Anna live ?")
 
@@ -42,6 +44,8 @@ def test_the_same_verdicts_in_every_form(run, tmp_path):
         (*ASKED, "--span", "Oslo"),
         (*ASKED[:4], "--query", " "),
         ("  ", *ASKED),
+        (*ASKED, "--server", "retries=1"),  # and no URL
+        ("--calibrate", "own.json", "--server", "retries=1"),
     ],
 )
 def test_what_cannot_be_judged_is_refused_in_one_line(run, words):
@@ -52,3 +56,14 @@ def test_what_cannot_be_judged_is_refused_in_one_line(run, words):
 def test_passages_of_a_file_that_is_none_are_refused(run, tmp_path):
     (tmp_path / "odd.json").write_text(json.dumps({"a": 1}))
     assert run("--context", "odd.json", "--query", "Where?")[0] == 2
+
+
+@pytest.mark.slow
+def test_a_model_behind_a_server_is_asked_with_its_settings(run):
+    with serve(ServedModel(*builtin.load_answers())) as url:
+        asked = ("Anna lives in Rome .", *ASKED, "--model", url, "--server", "retries=1,concurrency=2")
+        there = Citations.from_json(run(*asked, "--json")[1])
+    here = Citations.from_json(run("Anna lives in Rome .", *ASKED, "--no-quotes", "--json")[1])
+    (one,), (other,) = there.citations, here.citations
+    assert one.whole.surprise == pytest.approx(other.whole.surprise, abs=1e-3)
+    assert one.none.surprise == pytest.approx(other.none.surprise, abs=1e-3)

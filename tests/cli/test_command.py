@@ -16,7 +16,6 @@ import accredit.cli
 from accredit.cli.codes import BROKEN, CLOSED, CODES, DONE, INTERRUPTED, REFUSED
 from accredit.cli.command import what_to_try
 from accredit.cli.doctor import EXTRAS, SAMPLES
-from accredit.cli.explain import TOPICS, ExplainCommand
 from accredit.cli.man import PLACES, commands, manual
 from accredit.cli.trials import TRIALS, trials_of
 from tests.cli.without import typed_without
@@ -24,6 +23,7 @@ from tests.wording import says
 from tools.command_page import PAGE, filled, options
 
 ROOT = Path(__file__).parents[2]
+SCREEN = 50  # lines of one help
 EVERY = {context.command_path.removeprefix("accredit "): context for context in commands(accredit.cli.accredit)}
 PAGELESS = {"learn fit", "learn explain", "serve", "runs", "methods", "examples", "doctor", "completion", "man"}
 CERTAIN = {"flow", "learn explain", "serve", "runs", "methods", "examples", "doctor", "completion", "man"}
@@ -45,18 +45,24 @@ def test_every_command_has_the_option_unless_it_means_nothing(option):
 def test_a_help_fits_the_window_and_ends_with_what_every_command_has(name):
     text = EVERY[name].command.get_help(EVERY[name])
     own = text.partition("Examples")[0]
-    last = own.rpartition("\n  ")[0] if name == "explain" else own.rstrip().splitlines()[-1]  # whose help names its kinds
-    assert "\nResult:\n" in text and "--help" in last.split()  # click says -h, too, once the command has been run here
+    assert "\nResult:\n" in text
+    last = re.findall(r"^  (?:-\S, )?(--[a-z-]+)", own, re.M)[-1]  # click says -h, too, once the command has been run here
+    assert last == "--help"
     assert max(map(len, own.splitlines())) <= 80 or name == "learn fit"  # one option lists its ten choices
+    assert len(own.splitlines()) <= SCREEN
+    for topic in EVERY[name].command.topics:
+        shown = EVERY[name].command.format_topic(EVERY[name], topic).splitlines()
+        assert len(shown) <= SCREEN and max(map(len, shown)) <= 80
     assert "9223372036854775807" not in text and "INTEGER RANGE" not in text
-    assert all(trial in text for trial in what_to_try(EVERY[name]))
+    typed = re.sub(r" \\\n +", " ", text)
+    assert all(trial in typed for trial in what_to_try(EVERY[name]))
 
 
 def test_every_option_of_a_command_is_in_its_help():
     for context in EVERY.values():
         shown = context.command.get_help(context)
-        if isinstance(context.command, ExplainCommand):
-            shown += "".join(context.command.format_topic(context, topic) for topic in TOPICS)
+        topics = context.command.topics
+        shown += "".join(context.command.format_topic(context, topic) for topic in topics)
         for option in context.command.params:
             assert not isinstance(option, click.Option) or option.opts[-1] in shown, (context.command_path, option)
 

@@ -64,6 +64,7 @@ def test_a_text_that_is_too_long_is_read_in_parts(run, folders):
     explained = [Explanation.from_json(json.dumps(part)) for part in told["parts"]]
     assert code == 0 and told["kind"] == "text in parts" and len(explained) > 2
     assert " ".join(one.text for one in explained) == text.strip()
+    assert says(told["read"], "4 NEGATIVE; ") and "raise NEGATIVE" in told["read"]
     code, out, _ = run(text, "--model", folders / "text", *FAST, "--json", "--cut")
     assert code == 0 and Explanation.from_json(out).notes
 
@@ -150,8 +151,19 @@ def test_a_file_is_explained_row_by_row(run, folders, tmp_path):
 
 def test_without_out_rows_go_to_standard_output(run, folders, tmp_path):
     (tmp_path / "texts.txt").write_text("\n".join(TEXTS[:2]), encoding="utf-8")
-    code, out, _ = run("texts.txt", "--model", folders / "text", *FAST)
+    code, out, _ = run("texts.txt", "--model", folders / "text", *FAST, "--json")
     assert code == 0 and [json.loads(line)["row"] for line in out.splitlines()] == [0, 1]
+
+
+def test_a_screen_of_many_texts_counts_them_first_and_says_one_sentence_of_each(run, folders, tmp_path):
+    (tmp_path / "texts.txt").write_text("\n".join([TEXTS[0], "word " * 500, *TEXTS[1:] * 4]), encoding="utf-8")
+    code, out, _err = run("texts.txt", "--model", folders / "text", "--methods", "leave-one-out")
+    lines = out.splitlines()
+    assert code == 0 and says(lines[0], "18 texts") and says(lines[0], "1 not explained")
+    assert len(lines) <= 24 and max(map(len, lines)) <= 80 and "--more" in lines[-1]
+    assert lines[2].startswith("row 1: ") and says(out, "row 2: not explained")
+    every = run("texts.txt", "--model", folders / "text", "--methods", "leave-one-out", "--more")[1]
+    assert [int(line.split()[1][:-1]) for line in every.splitlines() if line.startswith("row ")] == list(range(1, 19))
 
 
 @pytest.mark.parametrize(("name", "mark"), [("t.csv", ","), ("t.tsv", "\t")])
@@ -167,13 +179,13 @@ def test_quotes_of_a_table_are_read_and_those_of_a_tsv_may_be_only_characters(ru
     (tmp_path / "t.csv").write_text('\ufeff"the text",x\n"He said ""wow"",\ntwice",1\nbad,', encoding="utf-8")
     (tmp_path / "t.tsv").write_text('the text\tx\n"Good" film\t1\n"bad\t2\n', encoding="utf-8")
     for name, texts in (("t.csv", ['He said "wow",\ntwice', "bad"]), ("t.tsv", ['"Good" film', '"bad'])):
-        code, out, _ = run(name, "--model", folders / "text", "--methods", "leave-one-out", "--text", "the text")
+        code, out, _ = run(name, "--model", folders / "text", "--methods", "leave-one-out", "--text", "the text", "--json")
         assert code == 0 and [json.loads(line)["text"] for line in out.splitlines()] == texts
 
 
 def test_a_line_ends_where_a_line_ends(run, folders, tmp_path):
     (tmp_path / "t.txt").write_bytes("good\u2028film\r\nbad\x0cfilm\n".encode())
-    _, out, _ = run("t.txt", "--model", folders / "text", "--methods", "leave-one-out")
+    _, out, _ = run("t.txt", "--model", folders / "text", "--methods", "leave-one-out", "--json")
     assert [json.loads(line)["text"] for line in out.split("\n")[:-1]] == ["good\u2028film", "bad\x0cfilm"]
 
 
@@ -220,7 +232,7 @@ def test_a_long_run_over_rows_is_announced_before_its_first_row(run, folders, tm
     monkeypatch.setattr("accredit.explanation.explainer.Explainer.__call__", refused)
     monkeypatch.setattr("accredit.cli.explain.click.echo", lambda message, **_: told.append(message))
     assert run("texts.txt", "--model", folders / "text", *FAST)[0] == 0
-    assert says(told[0], "their payoffs alone") and "--budget 200" in told[0]
+    assert says(told[0], "their payoffs") and "--budget 200" in told[0]
     assert told[1:6] == ["a row"] * 5
 
 

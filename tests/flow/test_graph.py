@@ -143,7 +143,7 @@ def test_a_file_of_too_many_edges_is_refused_before_it_is_read(tmp_path, monkeyp
     [
         (lambda: Graph.of([]), "one or more"),
         (lambda: Graph.of([("a", "b")]), "rows of"),
-        (lambda: Graph.of([("a", "b", "x")]), "must be real numbers"),
+        (lambda: Graph.of([("a", "b", "x")]), "give a number"),
         (lambda: Graph.of([("a", "b", 1, 2)]), "lower ≤ capacity"),
         (lambda: Graph.of([("a", "b", float("nan"))]), "nan"),
         (lambda: Graph.of([("a", 1.5, 1)]), "whole number"),

@@ -220,12 +220,16 @@ def test_a_contradiction_comes_with_the_cut_that_proves_it():
         (lambda g: graph_flow(g, "s", "t", rule="entropy"), "rule", "unknown"),
         (lambda g: graph_flow(g, "s", "t", rule="barrier", epsilon=0), "epsilon", "range"),
         (lambda g: graph_flow(g, "s", "t", rule="barrier", epsilon=1e-14), "epsilon", "range"),
+        (lambda g: graph_flow(g, "s", "t", rule="l2", epsilon=1e-4), "epsilon", "misplaced"),
+        (lambda g: least_cost(g, epsilon=1e-4), "epsilon", "misplaced"),
         (lambda g: graph_flow(g, ["s", "a"], ["a", "t"]), "source", "duplicate"),
         (lambda g: graph_flow(g, [], "t"), "source", "empty"),
         (lambda g: graph_flow(g, {"s": -1}, "t"), "source", "range"),
         (lambda g: least_cost(g, supplies={"s": 1}), "supplies", "conflict"),
         (lambda g: Graph.of([("s", "t", -1)]), "edges", "range"),
         (lambda g: Graph.of([("s", "t", float("nan"))]), "edges", "range"),
+        (lambda g: Graph.of([("s", "a", 1), ("a", "t", None)]), "edges", "type"),
+        (lambda g: Graph.of([("s", "t", "3")]), "edges", "type"),
         (lambda g: Graph.of([("s", "t", 1e200)]), "edges", "range"),
         (lambda g: Graph.of([("s", "t", 1, -INFINITE)]), "edges", "range"),
         (lambda g: Graph.of([("s", "t", 1, 2)]), "edges", "range"),
@@ -356,6 +360,23 @@ def test_least_squares_where_a_step_ends_exactly_on_a_bound():
     limits = [(i, j, INFINITE, 0, c) for i, row in enumerate(costs) for j, c in enumerate(row, 3)]
     found = least_cost(Graph.of(limits), supplies={0: 1, 1: 2, 2: 4, 3: -5, 5: -2}, rule="l2")
     assert_allclose(found.edges, [0, 0, 1, 0, 2, 0, 0, 0, 3, 0, 1, 0], atol=1e-7)
+
+
+def test_least_squares_fit_their_prices_to_the_last_digit():
+    side = 12
+    rng = np.random.default_rng(0)
+    at = np.arange(side * side).reshape(side, side)
+    ends = [*zip(at[:, :-1].flat, at[:, 1:].flat, strict=True), *zip(at[:-1].flat, at[1:].flat, strict=True)]
+    ways = [(a, b) if forward else (b, a) for (a, b), forward in zip(ends, rng.random(len(ends)) < 0.7, strict=True)]
+    streets = Graph.of([(int(a), int(b), u) for (a, b), u in zip(ways, rng.random(len(ways)), strict=True)])
+    found = graph_flow(streets, 0, side * side - 1, rule="l2")
+    # turns of one-way streets that carry nothing are at a bound without force, where a central path ends √μ away
+    assert not found.unique and found.certificate["rule_residual"] <= 1e-14 and found.conservation <= 1e-11
+
+
+def test_what_only_turns_is_no_flow():
+    turning = Graph.of([("s", "a", 1), ("a", "s", 1), ("s", "a", 1), ("b", "t", 3)])
+    assert graph_flow(turning, "s", "t", rule="barrier").value == 0
 
 
 def test_cycles_that_carry_nothing_carry_nothing_at_all() -> None:

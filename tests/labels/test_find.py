@@ -242,7 +242,7 @@ def test_the_same_text_with_two_labels_is_a_contradiction() -> None:
         (np.array([0.0, 1.0] * 19 + [np.nan] * 2), {"features": np.zeros((40, 2))}, "labels hold nan in row 38"),
         ([*range(29), 0], {"features": np.zeros((30, 2))}, "29 different values in 30 rows"),
         ([0, 1] * 20, {"features": np.zeros((40, 2)), "annotators": ["ann"]}, "annotators holds 1 for 40"),
-        ([0, 1] * 20, {"features": np.full((40, 2), np.nan)}, "finite"),
+        ([0, 1] * 20, {"features": np.full((40, 2), np.nan)}, "nan in row 0"),
         ([0] * 40, {"features": np.zeros((40, 2))}, "two classes"),
         ([0, 1] * 20 + [2], {"features": np.zeros((41, 2))}, "one row only"),
         ([0, 1] * 20, {"features": np.full((40, 2), 1e300)}, "scale them first"),

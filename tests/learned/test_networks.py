@@ -119,3 +119,13 @@ def test_a_black_box_is_asked_in_parts_and_keeps_its_mode():
 def test_nonsense_is_refused(make):
     with pytest.raises(InvalidInput):
         make()
+
+
+@pytest.mark.parametrize("shape", [(8, 8), (3, 8, 8)])
+def test_channels_lie_last_in_every_layer_of_filters(shape):
+    inputs, seen = PixelGrid(shape), []
+    for network in (network_for(inputs, 2, width=4), selector_for(inputs, width=4)):
+        for layer in network.filters:
+            layer.register_forward_hook(lambda layer, given, made: seen.append(made.stride(1)))
+        network(torch.zeros(2, *shape))
+    assert seen == [1] * 10  # or every filter turns its input over first

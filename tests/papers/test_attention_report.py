@@ -13,6 +13,7 @@ pytest.importorskip("ortools")
 
 from accredit.arena.texts import load
 from accredit.flow.stack import leave_unread
+from accredit_papers import attention_report as attention_report_module
 from accredit_papers.attention_report import READINGS, WAYS, YARDSTICK, SinkTrial, attention_report
 from accredit_papers.verdicts import Found
 from tests.wording import refused, says
@@ -28,6 +29,22 @@ def test_every_reading_is_compared_with_ablation_in_every_way():
     found = {v.statement.partition(": ")[2]: v.found for v in report.verdicts}
     assert found["Proposition 1 for the game of its proof: total attention is not the Shapley value"] is Found.HOLDS
     assert says(text, "ranks as leaving out does")
+
+
+@pytest.mark.slow
+def test_a_stopped_study_goes_on(tmp_path, monkeypatch):
+    texts, store = ["A warm and funny film.", "The food was cold."], tmp_path / "texts.sqlite"
+    model = load("builtin")
+    study = attention_report_module._text_trial
+    monkeypatch.setattr(attention_report_module, "_propositions", lambda *given: None)
+    whole = attention_report(model, texts, None, []).markdown()
+    attention_report(model, texts[:1], None, [], store=store)
+    monkeypatch.setattr(
+        attention_report_module,
+        "_text_trial",
+        lambda model, text, seed: study(model, text, seed) if text == texts[1] else 1 / 0,
+    )
+    assert attention_report(model, texts, None, [], store=store).markdown() == whole
 
 
 def test_a_hit_is_the_passage_alone_at_the_top():

@@ -287,3 +287,10 @@ def test_what_rests_on_draws_is_not_called_exact():
     given = explain_rows(rows[:2], lambda x: x[:, 0] * x[:, 1], dependence="empirical", **asked)
     assert given.precision.known == given.pairs_precision.known == "unknown"  # of the true conditional distribution
     assert says(str(given.row(0)), "resemble the row")
+
+
+def test_a_row_of_many_columns_asks_512_payoffs_where_nothing_is_said():
+    rows = np.random.default_rng(0).normal(size=(9, 13))
+    for budget, asked in ((None, 512), (40, 40)):
+        said = accredit.explain_rows(rows[:1], lambda x: np.tanh(x).prod(axis=1), rows[5:], budget=budget)
+        assert said.method.settings["budget"] == asked

@@ -12,6 +12,7 @@ from sklearn.compose import make_column_transformer
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor, VotingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
+from sklearn.multioutput import ClassifierChain
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -160,8 +161,12 @@ def test_settings_that_do_not_fit_are_named(settings, said):
 @pytest.mark.parametrize(
     ("model", "said"),
     [
-        (SVC(), "not fitted"),
+        (SVC(), "not trained"),
         (RandomForestClassifier(2).fit(X, np.c_[STAYS, STAYS]), "predicts 2 targets at once"),
+        (
+            ClassifierChain(LogisticRegression()).fit(X, np.c_[STAYS == "goes", STAYS == "stays"]),
+            r"predict_proba\(rows\)\[:, 0\]",
+        ),
         (VotingClassifier([("a", SVC())]).fit(X, STAYS), "lambda rows: model.predict"),
         (lambda rows: rows[:, 9], "out of bounds"),
         (lambda rows: rows[:, 0] * np.nan, "finite"),

@@ -189,8 +189,8 @@ def test_a_long_run_is_announced_before_it_begins(monkeypatch):
     rows, background = np.ones((400, 70)), np.zeros((100, 70))
     asked = question(rows, lambda rows: rows.sum(axis=1) ** 2, background)
     text = TableRun(None, asked).forecast()
-    assert says(text, "80,000,000 rows")  # 400 rows, 2,000 coalitions, 100 background rows
-    assert says(text, "1,111.1 hours")
+    assert says(text, "20,480,000 rows")  # 400 rows, 512 coalitions, 100 background rows
+    assert says(text, "284.4 hours")
     assert says(text, "model_rows")
     heard = []
     monkeypatch.setattr(TableRun, "forecast", lambda self: "long")

@@ -208,7 +208,8 @@ def test_a_text_of_shap_has_its_tokens_as_players():
 
 
 def test_pairs_are_told_from_outputs_by_their_base_values():
-    square, names = np.arange(12.0).reshape(3, 2, 2), {"data": None, "base_values": np.zeros(3)}
+    half, names = np.arange(12.0).reshape(3, 2, 2), {"data": None, "base_values": np.zeros(3)}
+    square = half + half.swapaxes(1, 2)
     e = from_shap(theirs(values=square, **names))
     assert e.pairs is not None and e.outputs == ("prediction",)
     assert e.pairs[0, 0, 1, 0] == square[0, 0, 1] + square[0, 1, 0] and e.pairs[0, 0, 0, 0] == 0

@@ -16,7 +16,7 @@ from accredit.values.surrogate import Surrogate
 from accredit.values.surrogate.design import empty_design, grow
 from accredit.values.surrogate.estimate import PairedPayoffs, _sample, estimate, posterior
 from accredit.values.surrogate.estimator import FITTED, Trial, ask_pairs, best_split, fit_seconds
-from accredit.values.surrogate.intervals import AllPairs, Regression, t_multiple
+from accredit.values.surrogate.intervals import AllPairs, Regression, t_multiple, trust
 from accredit.values.surrogate.likelihood import Mixture
 from accredit.values.surrogate.walsh import Walsh
 from tests.random_games import games
@@ -169,6 +169,16 @@ def test_degrees_of_freedom_count_the_pairs_that_carry_the_error():
     assert t_multiple(linear, design, even * 0, 0.05) == pytest.approx(student.ppf(0.975, 400 - 12))
 
 
+def test_a_correction_is_trusted_as_far_as_it_exceeds_its_noise():
+    design = grow(empty_design(12), 400, np.random.default_rng(0))
+    linear, noise = Regression(design), np.random.default_rng(1).normal(size=400)
+    variance = float(linear.apply_squared((1 - design.inclusion) * noise**2).sum())
+    direction = np.eye(12)[0] - np.eye(12)[1]
+    assert trust(linear, design, direction * np.sqrt(variance / 4), noise) == 0  # half of its variance
+    assert trust(linear, design, direction * np.sqrt(variance * 2), noise) == pytest.approx(0.75)
+    assert trust(linear, design, 0 * direction, noise) == 0
+
+
 def test_regression_solves_the_weighted_least_squares_problem():
     design = grow(empty_design(9), 60, np.random.default_rng(1))
     load = np.random.default_rng(2).normal(size=60)
@@ -274,7 +284,7 @@ def test_seconds_and_a_budget_stop_at_whichever_comes_first():
 
 
 def test_a_budget_that_leaves_no_time_to_fit_all_its_pairs_says_so(monkeypatch):
-    busy = Trial(pairs=64, slowness=60.0, gain=20.0)
+    busy = Trial(pairs=64, slowness=300.0, gain=20.0)
     monkeypatch.setattr(Surrogate, "_trial", lambda self, asked: busy)
     values = Surrogate(1000, seconds=5).solve(gloves(16))
     assert values.payoffs == 1000 and values.certificate["pairs fitted"] == 250

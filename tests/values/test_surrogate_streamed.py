@@ -10,7 +10,7 @@ from accredit.games import FunctionGame, counted
 from accredit.values import Surrogate, shapley
 from accredit.values.surrogate.design import all_of_size, strata
 from accredit.values.surrogate.estimator import Trial
-from accredit.values.surrogate.streamed import PairStream
+from accredit.values.surrogate.streamed import PairStream, size_law, size_trends
 from tests.wording import reads, says
 
 COST = np.sort(np.random.default_rng(0).exponential(size=24))
@@ -55,13 +55,23 @@ def any_game(n):
 
 @pytest.mark.parametrize("n", [7, 8])
 def test_all_pairs_taken_whole_give_the_exact_values(n):
-    """The regression over every pair is the Shapley value (Charnes et al., 1988); sizes taken whole have those weights."""
+    """The identity of all pairs; sizes taken whole have its weights."""
     game, every = any_game(n), strata(n).pairs
     stream = PairStream(game, np.random.default_rng(0), int(4 * every))  # all there are: a quarter of those that time allows
 
-    found = stream.total / n + stream._solutions(np.zeros((n, n)), np.zeros(n))
+    found = stream.total / n + stream._corrected(np.arange(n + 4.0), np.zeros((n, n + 5)))  # whatever the control
     assert stream.pairs == every == sum(len(all_of_size(n, k)) for k in range(1, n // 2 + 1))
     assert_allclose(found, shapley(game, budget=1 << n).credit, atol=1e-10)
+
+
+def test_what_depends_on_size_alone_moves_nobody():
+    """Trends change sign with the complement, and the law of sizes counts every pair of halves once."""
+    for n in (7, 8):
+        assert_allclose(size_trends(n), -size_trends(n)[::-1], atol=1e-12)
+        stream = PairStream(any_game(n), np.random.default_rng(0), 1)
+        law = size_law(n) + size_law(n)[::-1]
+        mass = law[1 : n // 2 + 1] * stream._weight[1 : n // 2 + 1] / np.where(2 * strata(n).sizes == n, 2, 1)
+        assert_allclose(mass / stream._share, strata(n).mass)
 
 
 @pytest.mark.slow

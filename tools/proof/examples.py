@@ -246,6 +246,7 @@ BY_NAME: dict[str, Callable[[], Any]] = {
     "count": lambda: 2,
     "budget": lambda: 40,
     "orders": lambda: 6,
+    "steps": lambda: 4,
     "text": lambda: "x",
     "because": lambda: "a reason",
     "labels": lambda: ["a", "b", "a"],

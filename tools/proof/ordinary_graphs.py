@@ -45,12 +45,13 @@ class Problem:
 
     def solve(self, rule: str) -> GraphFlow:
         """What accredit says."""
+        epsilon = EPSILON if rule == "barrier" else None
         if self.supplies is not None:
-            return least_cost(self.graph, supplies=self.supplies, rule=rule, epsilon=EPSILON)
+            return least_cost(self.graph, supplies=self.supplies, rule=rule, epsilon=epsilon)
         source: Any = self.sources if any(np.isfinite(list(self.sources.values()))) else list(self.sources)
         sink: Any = self.sinks if any(np.isfinite(list(self.sinks.values()))) else list(self.sinks)
         source, sink = (ends[0] if isinstance(ends, list) and len(ends) == 1 else ends for ends in (source, sink))
-        return graph_flow(self.graph, source, sink, rule=rule, epsilon=EPSILON, cheapest=self.cheapest)
+        return graph_flow(self.graph, source, sink, rule=rule, epsilon=epsilon, cheapest=self.cheapest)
 
 
 def drawn_problem(k: int) -> Problem:

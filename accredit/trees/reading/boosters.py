@@ -13,6 +13,7 @@ import numpy.typing as npt
 from accredit.core import FloatArray, IntArray
 from accredit.errors import InvalidInput
 from accredit.models.categories import Category, xgboost_categories
+from accredit.models.cells import are_plain_numbers, columns_of
 from accredit.models.rows import LOG_LINK, lightgbm_objective, lightgbm_summed
 from accredit.trees.forest import Forest, LeafSlopes, Tree
 from accredit.trees.reading.ensemble import Ensemble, NotTrees, check_columns, number, probes, trust
@@ -190,11 +191,13 @@ def _encoder(columns: tuple[str, ...] | None, codes: list[Category], source: str
     """Rows as numbers: categories of a frame become the codes that the model gave them."""
 
     def encode(rows: Table) -> FloatArray:
-        if not hasattr(rows, "iloc"):
+        if isinstance(rows, np.ndarray):
             return np.asarray(rows, dtype=np.float64).reshape(len(rows), -1)
         if columns is not None:
             check_columns(rows, columns, source)
-        return np.stack([_code(rows.iloc[:, i], codes[i], source) for i in range(rows.shape[1])], axis=1)
+        if are_plain_numbers(rows):
+            return np.asarray(rows.to_numpy(dtype=np.float64))
+        return np.stack([_code(column, codes[i], source) for i, column in enumerate(columns_of(rows))], axis=1)
 
     return encode
 
@@ -258,7 +261,7 @@ def _lightgbm_encoder(booster: lightgbm.Booster, columns: tuple[str, ...], sourc
     remembered = getattr(booster, "pandas_categorical", None) or []
 
     def encode(rows: Table) -> FloatArray:
-        if not hasattr(rows, "iloc"):
+        if isinstance(rows, np.ndarray):
             return np.asarray(rows, dtype=np.float64).reshape(len(rows), -1)
         import pandas
 
@@ -266,8 +269,7 @@ def _lightgbm_encoder(booster: lightgbm.Booster, columns: tuple[str, ...], sourc
         check_columns(pandas.DataFrame(columns=written), columns, source)
         known = iter(remembered)
         parts = []
-        for i in range(rows.shape[1]):
-            column = rows.iloc[:, i]
+        for _, column in rows.items():
             if isinstance(column.dtype, pandas.CategoricalDtype):
                 categories = next(known, None)
                 column = column if categories is None else column.cat.set_categories(categories)

@@ -99,6 +99,11 @@ class Design:
         return np.asarray(self.pairs.sum(axis=1), dtype=np.int64)
 
     @cached_property
+    def centred(self) -> FloatArray:
+        """z_i(T) = 1[i ∈ T] - |T|/n: (m, n)."""
+        return np.asarray(self.pairs - (self.sizes / self.players)[:, None])
+
+    @cached_property
     def inclusion(self) -> FloatArray:
         """π_T: (m,)."""
         return np.exp(self.log_inclusion)

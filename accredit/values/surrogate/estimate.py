@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -11,11 +12,12 @@ from accredit.checks.numbers import FloatArray, IntArray
 from accredit.errors import NotConverged
 from accredit.values.intervals import blur_between
 from accredit.values.surrogate.design import Design
-from accredit.values.surrogate.fitting import Fitted, fit_isotropic, fit_screened
-from accredit.values.surrogate.intervals import FLOOR, Regression, operator, standard_error, t_multiple
+from accredit.values.surrogate.fitting import Fitted, fit_isotropic, fit_screened, search_samples
+from accredit.values.surrogate.intervals import FLOOR, AllPairs, Operator, Regression, standard_error, t_multiple, trust
 from accredit.values.surrogate.likelihood import Mixture, Observations, Solved, solve
 from accredit.values.surrogate.rows import CoalitionRows, Meeting
 from accredit.values.surrogate.stack import centred_sum, error_vector, honest_residual, optimism, weight_of_second
+from accredit.values.surrogate.streamed import size_trends
 from accredit.values.surrogate.walsh import Walsh
 
 # One fitted surrogate: what it predicts, how well it predicts pairs it has not seen, and the Shapley values of its mean.
@@ -120,12 +122,22 @@ class PairedPayoffs:
         """y(T) = (v(T) - v(Tᶜ))/2: (m,)."""
         return (self.chosen - self.rest) / 2
 
-    @property
+    @cached_property
     def uneven(self) -> FloatArray:
         """The odd part without equal shares, y(T) - D(|T|/n - ½): (m,)."""
         return self.odd - self.total * (self.design.sizes / self.design.players - 0.5)
 
-    @property
+    @cached_property
+    def regression(self) -> Regression:
+        """Least squares on the pairs asked."""
+        return Regression(self.design)
+
+    @cached_property
+    def departures(self) -> FloatArray:
+        """What the pairs depart from the additive game that explains them best: (m,)."""
+        return self.uneven - self.design.centred @ self.regression.apply(self.uneven)
+
+    @cached_property
     def blur(self) -> float:
         """What rounding alone may make of the payoffs seen."""
         seen = np.concatenate([[self.nobody, self.everybody], self.chosen, self.rest])
@@ -189,12 +201,13 @@ def estimate(asked: PairedPayoffs, error: float, debiased: bool, fitted: int, rn
     scale = float(np.sqrt(np.mean(asked.uneven**2)))
     stack = _stack(asked, scale, fitted, rng)
     design = asked.design
-    linear = operator(design)
+    regresses = len(design) + 1 > 2 * design.players
+    linear: Operator = asked.regression if regresses else AllPairs(design)
     honest = honest_residual(design.inclusion, stack.residual, stack.left_out)
-    credit = stack.credit
-    corrected = debiased or len(design) > fitted
-    if corrected:
-        credit = credit + linear.apply(honest)
+    correction = linear.apply(honest)
+    all_of_it = debiased or len(design) > fitted
+    corrected = 1.0 if all_of_it else trust(linear, design, correction, stack.left_out)
+    credit = stack.credit + corrected * correction
     shares = _share(asked, scale * credit)
     because = _too_few(asked)
     stderr = None
@@ -204,15 +217,17 @@ def estimate(asked: PairedPayoffs, error: float, debiased: bool, fitted: int, rn
         stderr = np.maximum(scale * error_of, FLOOR * np.abs(shares).max())
     certificate = _certificate(asked, stack, scale)
     multiple = t_multiple(linear, design, stack.cautious, error)
-    gain = _gain(asked, linear, scale, stack.left_out) if isinstance(linear, Regression) else 1.0
+    gain = _gain(asked, scale, stack.left_out) if regresses else 1.0
     return SurrogateEstimate(shares, stderr, multiple, because or ASYMPTOTIC, gain, certificate)
 
 
-def _gain(asked: PairedPayoffs, linear: Regression, scale: float, left_out: FloatArray) -> float:
-    """By how much the surrogate shrinks the squared error of a regression, from the residuals that both leave out."""
-    plain = linear.left_out(asked.design, asked.uneven / scale)
-    open_ = 1 - asked.design.inclusion
-    theirs, ours = (float(linear.reach @ (open_ * residual**2)) for residual in (plain, left_out))
+def _gain(asked: PairedPayoffs, scale: float, left_out: FloatArray) -> float:
+    """By how much the surrogate shrinks the squared error of a streamed regression, from the residuals that both leave out."""
+    trends = size_trends(asked.design.players)[asked.design.sizes]
+    plain = asked.regression.left_out(asked.departures) / scale
+    plain = plain - trends @ np.linalg.lstsq(trends, plain, rcond=1e-9)[0]
+    weight = asked.regression.reach * (1 - asked.design.inclusion)
+    theirs, ours = (float(weight @ residual**2) for residual in (plain, left_out))
     return theirs / ours if ours > 0 else np.inf
 
 
@@ -224,10 +239,9 @@ def _rare_event(asked: PairedPayoffs) -> float:
     """
     if len(asked.design) < 2 * asked.design.players:
         return 0.0
-    z = asked.design.pairs - (asked.design.sizes / asked.design.players)[:, None]
-    departs = np.abs(asked.uneven - z @ Regression(asked.design).apply(asked.uneven))
-    largest = float(departs.max())
-    squares = (departs / largest) ** 2 if largest > asked.blur else np.ones(len(departs))
+    departures = np.abs(asked.departures)
+    largest = float(departures.max())
+    squares = (departures / largest) ** 2 if largest > asked.blur else np.ones(len(departures))
     return largest if float(squares.sum() ** 2 / (squares @ squares)) < HANDFUL else 0.0
 
 
@@ -254,12 +268,10 @@ def _without_surrogate(asked: PairedPayoffs) -> SurrogateEstimate | None:
         return SurrogateEstimate(_share(asked, np.zeros(n)), None, 0.0, "only v(∅) and v(N) were asked")
     alike = np.abs(asked.uneven).max() <= asked.blur
     because = f"the {m} pairs asked show no difference between players, {seen}"
-    if m >= n + 10:
-        additive = Regression(asked.design).apply(asked.uneven)
-        z = asked.design.pairs - (asked.design.sizes / n)[:, None]
-        if np.abs(asked.uneven - z @ additive).max() <= asked.blur:
-            explained = f"an additive game explains the {m} pairs asked to rounding, {seen}"
-            return SurrogateEstimate(_share(asked, additive), None, 0.0, because if alike else explained)
+    if m >= n + 10 and np.abs(asked.departures).max() <= asked.blur:
+        explained = f"an additive game explains the {m} pairs asked to rounding, {seen}"
+        additive = asked.regression.apply(asked.uneven)
+        return SurrogateEstimate(_share(asked, additive), None, 0.0, because if alike else explained)
     return SurrogateEstimate(_share(asked, np.zeros(n)), None, 0.0, because) if alike else None
 
 
@@ -318,14 +330,15 @@ def _sample(design: Design, target: FloatArray) -> Observations:
 
 def _models(sample: Observations, rng: np.random.Generator) -> tuple[Posterior, ...]:
     """The isotropic surrogate, and the screened one where pairs outnumber the players whose relevance it fits."""
-    isotropic = steady(fit_isotropic(sample, rng), sample)
+    searched = search_samples(sample, rng)
+    isotropic = steady(fit_isotropic(searched), sample)
     if isotropic is None:
         isotropic = posterior(Mixture((Walsh(1),), (1e4,)), sample)  # leverage regression with a trace of ridge
     if isotropic is None:
         raise NotConverged(f"no surrogate of {len(sample) - 1} pairs has a Cholesky factor; use Leverage(budget) instead")
     if len(sample) - 1 <= sample.rows.players + 1:
         return (isotropic,)
-    screened = fitted_posterior(fit_screened(sample, rng), sample)
+    screened = fitted_posterior(fit_screened(searched), sample)
     return (isotropic,) if screened is None else (isotropic, screened)
 
 

@@ -80,10 +80,11 @@ class RelevanceProduct:
         return credit
 
 
-# Rows of the samples that hyper-parameters are fitted on, and evaluations of the likelihood on each, at most. The search begins
-# on few rows, because an evaluation costs O(M³), and ends on many: on all of them where there is a relevance per player.
-COARSE, FINE, FINEST = 128, 400, 1001
-AMPLITUDE_STEPS, RELEVANCE_STEPS = (6, 3), (8, 6)
+# Evaluations of the likelihood, at most: on few rows, because one costs O(M³), and then on more of them. Amplitudes are as good
+# from few rows; a relevance per player is not.
+AMPLITUDE_STEPS, RELEVANCE_STEPS = (5, 0), (5, 3)
+COARSE, FINE, FINEST = 128, 192, 1001  # rows of the first search, and the least and most of the second
+FINE_SHARE = 0.4  # of the rows, for the second search
 LEAST_GAIN = 0.1  # a step that gains less in log likelihood ends the search: residuals correct the surrogate
 SETTLED = 1.0  # the same on the larger sample, whose steps are dear
 LIFT = 0.2  # curvature added in every direction: flat ones, along which an idle kernel drifts, would shorten all the others
@@ -148,30 +149,35 @@ class Fitted:
     solved: Solved | None  # None: its covariance has no Cholesky factor
 
 
+def search_samples(sample: Observations, rng: np.random.Generator) -> tuple[Observations, ...]:
+    """What hyper-parameters are searched on: a few rows and then more of them, or a small sample as it is."""
+    if len(sample) <= 1.4 * COARSE:
+        return (sample,)
+    return sample.thin(COARSE, rng), sample.thin(min(max(FINE, int(FINE_SHARE * len(sample))), FINEST), rng)
+
+
 def climb(
     objective: Callable[[Observations], Objective],
-    sample: Observations,
+    samples: tuple[Observations, ...],
     steps: tuple[int, int],
     start: FloatArray,
     box: FloatArray,
-    rng: np.random.Generator,
 ) -> tuple[FloatArray, Solved | None]:
-    """Minimise on few rows of a sample, then on all; a sample that is small itself gets all evaluations."""
-    if len(sample) <= 1.4 * COARSE:
-        return minimise(objective(sample), start, box, sum(steps), LEAST_GAIN)
-    near, _ = minimise(objective(sample.thin(COARSE, rng)), start, box, steps[0], LEAST_GAIN)
-    return minimise(objective(sample), near, box, steps[1], SETTLED)
+    """Minimise on a small sample, then on a larger one; where there is one sample it gets all evaluations."""
+    if len(samples) == 1:
+        return minimise(objective(samples[0]), start, box, sum(steps), LEAST_GAIN)
+    near, _ = minimise(objective(samples[0]), start, box, steps[0], LEAST_GAIN)
+    return minimise(objective(samples[1]), near, box, steps[1], SETTLED) if steps[1] else (near, None)
 
 
-def fit_isotropic(sample: Observations, rng: np.random.Generator) -> Fitted:
+def fit_isotropic(samples: tuple[Observations, ...]) -> Fitted:
     """Model I with the amplitudes of highest restricted likelihood."""
-    sample = sample.thin(FINE, rng)
-    kernels = isotropic_kernels(sample.rows.players)
+    kernels = isotropic_kernels(samples[-1].rows.players)
     # From a start at 0 the linear amplitude does not reach its optimum on games that are nearly noiseless.
     start = np.array([8.0 - {1: 0, 3: 4, 5: 6, 7: 8}[k.order] if isinstance(k, Walsh) else 2.0 for k in kernels])
     box = np.array([(-14.0, 14.0)] * len(kernels))
-    best, solved = climb(lambda part: isotropic_objective(part, kernels), sample, AMPLITUDE_STEPS, start, box, rng)
-    return Fitted(Mixture(kernels, tuple(np.exp(best).tolist())), sample, solved)
+    best, solved = climb(lambda part: isotropic_objective(part, kernels), samples, AMPLITUDE_STEPS, start, box)
+    return Fitted(Mixture(kernels, tuple(np.exp(best).tolist())), samples[-1], solved)
 
 
 def _likely_logit(players: int) -> float:
@@ -239,17 +245,16 @@ def _relevance_penalty(logit: FloatArray, prior: float) -> tuple[float, FloatArr
     return float(penalty), pull - pull.mean() + 0.04 * (mean - prior) / n, bend
 
 
-def fit_screened(sample: Observations, rng: np.random.Generator) -> Fitted:
+def fit_screened(samples: tuple[Observations, ...]) -> Fitted:
     """Model II with the relevances and amplitudes of highest penalised likelihood."""
-    sample = sample.thin(FINEST, rng)
-    n = sample.rows.players
+    n = samples[-1].rows.players
     kernels = screened_kernels(n)
-    start = np.concatenate([np.full(n, _likely_logit(n)), [5.0], [8.0 if k == Walsh(1) else 2.0 for k in kernels]])
+    start = np.concatenate([np.full(n, _likely_logit(n)), [8.0], [8.0 if k == Walsh(1) else 2.0 for k in kernels]])
     box = np.array([(-10.0, 3.5)] * n + [(-10.0, 18.0)] + [(-14.0, 14.0)] * len(kernels))
-    best, solved = climb(lambda part: screened_objective(part, kernels), sample, RELEVANCE_STEPS, start, box, rng)
+    best, solved = climb(lambda part: screened_objective(part, kernels), samples, RELEVANCE_STEPS, start, box)
     relevance = 1 / (1 + np.exp(-best[:n]))
     mixture = Mixture((RelevanceProduct(tuple(relevance.tolist())), *kernels), tuple(np.exp(best[n:]).tolist()))
-    return Fitted(mixture, sample, solved)
+    return Fitted(mixture, samples[-1], solved)
 
 
 def minimise(

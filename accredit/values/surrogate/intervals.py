@@ -4,7 +4,8 @@ The error of a surrogate's Shapley values is the Shapley value of its residual g
 sampled pairs by a linear operator G (regression with KernelSHAP weights, or the all-pairs identity when pairs are
 few), so
 
-* the correction c = G·(honest residual) removes the surrogate's bias: the *debiased* estimate;
+* the correction c = G·(honest residual) removes the surrogate's bias: all of it in the *debiased* estimate, and otherwise as
+  far as it stands out of its noise;
 * $SE_i^2 = \sum_T G_{iT}^2 (1-\pi_T) e_T^2$ is its sampling variance, e_T the left-out residual.
 
 It stands for the error of the estimate without the correction as well, which is smaller as a rule. Left-out residuals share
@@ -67,9 +68,8 @@ class Regression:
     """G = (ZᵀWZ)⁺ZᵀW: weighted least squares on z(T), the solution of KernelSHAP under efficiency. Cost O(mn²)."""
 
     def __init__(self, design: Design) -> None:
-        z = design.pairs - (design.sizes / design.players)[:, None]
-        weighted = z.T * design.weights  # (n, m)
-        normal = weighted @ z
+        weighted = design.centred.T * design.weights  # (n, m)
+        normal = weighted @ design.centred
         # z sums to zero over the players, so adding 11ᵀ makes the matrix invertible and changes no solution.
         lifted = normal + np.trace(normal) / design.players**2
         try:
@@ -77,12 +77,12 @@ class Regression:
         except LinAlgError:
             self._matrix = np.linalg.pinv(normal, rcond=1e-12, hermitian=True) @ weighted
         self._matrix -= self._matrix.mean(axis=0)
+        self._centred = design.centred
 
-    def left_out(self, design: Design, target: FloatArray) -> FloatArray:
-        """What each pair departs from the fit to the others: (m,) -> (m,)."""
-        z = design.pairs - (design.sizes / design.players)[:, None]
-        hat = np.einsum("it,ti->t", self._matrix, z)
-        return np.asarray((target - z @ (self._matrix @ target)) / np.maximum(1 - hat, 1e-9))
+    def left_out(self, residual: FloatArray) -> FloatArray:
+        """What each pair departs from the fit to the others, from what it departs from the fit to all: (m,) -> (m,)."""
+        hat = np.einsum("it,ti->t", self._matrix, self._centred)
+        return np.asarray(residual / np.maximum(1 - hat, 1e-9))
 
     def apply(self, load: FloatArray) -> FloatArray:
         return self._matrix @ load
@@ -92,18 +92,25 @@ class Regression:
 
     @property
     def reach(self) -> FloatArray:
-        return np.asarray((self._matrix**2).sum(axis=0))
+        return np.asarray(np.einsum("it,it->t", self._matrix, self._matrix))
 
 
-def operator(design: Design) -> Operator:
-    """Regression once the pairs outnumber the players twice; the all-pairs identity before."""
-    return Regression(design) if len(design) + 1 > 2 * design.players else AllPairs(design)
+def trust(operator: Operator, design: Design, correction: FloatArray, left_out: FloatArray) -> float:
+    """The share of a correction that its size bears out: what its square exceeds its variance by (James & Stein, 1961).
+
+    Surrogates are biased where few pairs show what they model, as in products that grow with every player. There the
+    correction stands far out of its noise; elsewhere it is mostly noise, and left out.
+    """
+    variance = operator.reach @ ((1 - design.inclusion) * left_out**2)
+    square = correction @ correction
+    return float(1 - variance / square) if square > variance else 0.0
 
 
 def standard_error(
-    operator: Operator, design: Design, left_out: FloatArray, event: float = 0.0, corrected: bool = False
+    operator: Operator, design: Design, left_out: FloatArray, event: float = 0.0, corrected: float = 0.0
 ) -> FloatArray:
-    """SE_i: (n,). Where the estimate is `corrected`, n coefficients share the pairs: up to 4 times the variance allows for it.
+    """SE_i: (n,). Where the estimate is `corrected`, n coefficients share the pairs: up to 4 times the variance allows for it,
+    and for as large a share of it as there is of the correction.
 
     Residuals as large as the largest, or as an `event` that the payoffs are known to be capable of, may sit in pairs that were
     not asked: about 3 in m of them, by the rule of three. Without that share, kinks and thresholds were covered 79 to 92 % of
@@ -112,7 +119,7 @@ def standard_error(
     m, n = len(design), design.players
     missed = UNSEEN * max(float(np.max(left_out**2)), event**2) / m
     variance = operator.apply_squared((1 - design.inclusion) * (left_out**2 + missed))
-    inflation = min(4.0, (m + n) / max(m - n, 1)) if corrected else 1.0
+    inflation = 1 + corrected * (min(4.0, (m + n) / max(m - n, 1)) - 1)
     return np.sqrt(inflation * np.maximum(variance, 0.0))
 
 

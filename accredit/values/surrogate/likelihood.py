@@ -137,8 +137,8 @@ class Solved:
 
 
 def solve(covariance: FloatArray, sample: Observations) -> Solved | None:
-    """A sample's covariance, solved; None when it is not positive definite. Cost M³/3."""
-    factor, info = dpotrf(covariance.T, lower=1, clean=1)
+    """A sample's covariance, solved in its place; None when it is not positive definite. Cost M³/3."""
+    factor, info = dpotrf(covariance.T, lower=1, clean=1, overwrite_a=1)
     if info != 0:
         return None
     bent, load = dpotrs(factor, np.stack([sample.trend, sample.target], axis=1), lower=1)[0].T

@@ -77,11 +77,13 @@ class Meeting:
         """The distinct |S|, |T| and |S ∩ T|, and where every two rows stand in their table: (M, M'). None if it were larger."""
         k, row = np.unique(self.left.sizes, return_inverse=True)
         t, column = np.unique(self.right.sizes, return_inverse=True)
-        overlaps = np.arange(self.common.max(initial=0.0) + 1)
-        if len(k) * len(t) * len(overlaps) > self.common.size:
+        overlaps = np.arange(min(k.max(initial=0), t.max(initial=0)) + 1.0)
+        if len(k) * len(t) * len(overlaps) > len(row) * len(column):
             return None
-        corner = (row[:, None] * len(t) + column) * len(overlaps)
-        return k, t, overlaps, corner + self.common.astype(np.int64)
+        ones = np.ones(len(row)), np.ones(len(column))  # overlap and place of the corner in one product
+        left = np.column_stack([self.left.members, row * (len(t) * len(overlaps)), ones[0]])
+        right = np.column_stack([self.right.members, ones[1], column * len(overlaps)])
+        return k, t, overlaps, (left @ right.T).astype(np.int64)
 
     def grams(self, kernels: tuple[Exchangeable, ...]) -> FloatArray:
         """K_j(S, T), kept for whoever asks again: (J, M, M')."""

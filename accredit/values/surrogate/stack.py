@@ -13,7 +13,7 @@ from accredit.values.surrogate.design import Design
 
 def centred_sum(design: Design, load: FloatArray) -> FloatArray:
     """Σ_T load_T z_i(T), z_i(T) = 1[i ∈ T] - |T|/n: (n,)."""
-    return design.pairs.T @ load - float(load @ design.sizes) / design.players
+    return design.centred.T @ load
 
 
 def spread_of_pair(design: Design) -> FloatArray:

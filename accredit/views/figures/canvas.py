@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 LONGEST = 28  # characters of a name
 TITLE = 88  # characters of a line of a title, less those of names beside it
+LONG_NUMBER = 1e5  # from which on the numbers below an axis are so long that only a few stand apart
 ALONE = 0.775  # share of a figure's width that its only Axes have before they are laid out
 WIDTH, LINE_HEIGHT, FRAME_HEIGHT = 7.4, 0.34, 1.5  # inches of a figure: its width, one line of bars, and what is around them
 
@@ -170,11 +171,14 @@ def write_names(ax: Axes) -> None:
 
 
 def fold_numbers(ax: Axes) -> None:
-    """Very large and very small numbers of an axis share one power of ten, which its label names; called last."""
-    from matplotlib.ticker import FuncFormatter, ScalarFormatter
+    """Very large and very small numbers of an axis share one power of ten, which its label names; long ones below it are few.
+    Called last."""
+    from matplotlib.ticker import FuncFormatter, MaxNLocator, ScalarFormatter
 
     for axis, ends in ((ax.xaxis, ax.get_xlim()), (ax.yaxis, ax.get_ylim())):
         largest = max(map(abs, ends))
+        if axis is ax.xaxis and largest >= LONG_NUMBER and isinstance(axis.get_major_formatter(), ScalarFormatter):
+            axis.set_major_locator(MaxNLocator(4))
         if not isinstance(axis.get_major_formatter(), ScalarFormatter) or 1e-3 <= largest < 1e6 or largest == 0:
             continue
         power = floor(log10(largest))
@@ -231,12 +235,13 @@ def width_of(text: Text) -> float:
 
 
 def make_room(ax: Axes, texts: Sequence[Text], low: float, high: float) -> None:
-    """Widen the horizontal axis until the texts lie inside the Axes; each keeps its place in the data and its size."""
+    """Widen the horizontal axis until the texts lie inside the Axes; each keeps its place in the data and its size. The figure,
+    which takes most of the time to lay out, is laid out once: numbers below an axis do not move its ends."""
     span = (high - low) or abs(high) or 1.0
     ax.set_xlim(low - 0.02 * span, high + 0.02 * span)
+    lay_out(ax)
+    frame = ax.get_window_extent()
     for _ in range(6):
-        lay_out(ax)
-        frame = ax.get_window_extent()
         left = max((frame.x0 - text.get_window_extent().x0 for text in texts), default=0.0)
         right = max((text.get_window_extent().x1 - frame.x1 for text in texts), default=0.0)
         if left <= 0 and right <= 0:

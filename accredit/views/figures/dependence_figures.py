@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 NAMED_KINDS = len(OF_KINDS)  # words that have a colour of their own
 EFFECT_LINES = 200  # rows drawn as lines
-BINS = 30  # of the histogram below the points
+BINS = 31  # of the histogram below the points; an odd number, so that equal values lie in the middle of one
 ALIKE = 12  # rows of like value, among which the credit should not differ if nothing interacts
 WORDS = 12  # kinds that are named on an axis; of more, every second, third, …
 ROOM_FOR_LEGEND = 0.1  # of the height of the lines

@@ -40,6 +40,7 @@ CLIPPED = 0.99  # share of the credits that the colours of a heat map tell apart
 WINDOWS = 30  # means along the rows in a figure of their order
 AT_LEAST = 10  # rows before and after a change
 SIGNIFICANT = 0.01
+SAME = 1e-9  # of a prediction: by how much rounding may move it
 
 
 def heatmap(
@@ -93,6 +94,8 @@ def heatmap(
 def _line_above(ax: Axes, line: FloatArray, base: float, columns: int) -> None:
     """The predictions as a line above a heat map of so many columns, with the lowest and the highest as ticks."""
     colours, low, high = look(ax), min(float(line.min()), base), max(float(line.max()), base)
+    if high - low <= SAME * max(abs(low), abs(high)):
+        line, base, high = np.full_like(line, low), low, low  # they differ by rounding
 
     def height(value: FloatArray | float) -> FloatArray:
         return np.asarray(-0.9 - (ABOVE - 1.5) * (value - low) / ((high - low) or 1.0))
@@ -100,9 +103,9 @@ def _line_above(ax: Axes, line: FloatArray, base: float, columns: int) -> None:
     ax.plot(np.arange(len(line)), height(line), color=colours.ink, linewidth=1, marker="." if len(line) == 1 else None)
     ax.axhline(float(height(base)), color=colours.soft, linewidth=0.8, linestyle=":")
     names = [label.get_text() for label in ax.get_yticklabels()]
-    ends = dict.fromkeys((low, high))
+    ends = {end: "f(x)" if (line == end).any() else "base value" for end in (low, high)}
     ticks = [*(float(height(end)) for end in ends), *range(columns)]
-    ax.set_yticks(ticks, [*(f"f(x) = {round_off(end)}" for end in ends), *names])
+    ax.set_yticks(ticks, [*(f"{what} = {round_off(end)}" for end, what in ends.items()), *names])
     ax.set_ylim(columns - 0.5, -ABOVE - 0.2)
 
 

@@ -1,4 +1,4 @@
-"""A flow through a table of edges in words: what flows, what proves it, and whether it is the only one."""
+"""A flow through a table of edges in words: whether it is the only one, by which rule it was picked, and its edges."""
 
 from __future__ import annotations
 
@@ -21,18 +21,6 @@ PICKS = {
     "l2": "of all {flows} the one of least Σ f²",
     "l1": "of all {flows} one of least Σ |f|",
 }
-
-
-def headline(found: GraphFlow) -> str:
-    """How much flows, and what proves that no more can, or at no less cost."""
-    if found.cut is None:
-        return f"Least cost {round_off(found.cost)}; proved by prices, gap {round_off(found.certificate['gap'], 1)}."
-    side = ", ".join(map(printable, found.source_side[:NAMED]))
-    more = len(found.source_side) - NAMED
-    side = f"around {side}" + f" and {more:,} more" * (more > 0) if side else "at the sources"
-    if found.value == 0:
-        return f"Nothing can flow: the cut {side} lets nothing through."
-    return f"Maximum flow {round_off(found.value)}; the cut {side} lets no more than {round_off(found.cut)} through."
 
 
 def verdict(found: GraphFlow, graph: Graph, epsilon: float, cheapest: bool = False) -> list[str]:

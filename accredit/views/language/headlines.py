@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import singledispatch
@@ -19,7 +20,7 @@ import numpy as np
 
 from accredit.answers.verdicts import Origin
 from accredit.checks.json_data import round_off
-from accredit.core import Attribution, Attributions, FloatArray, Interactions, Known, NoteKind
+from accredit.core import Attribution, Attributions, FloatArray, Interactions, Known, NoteKind, Precision, Procedure, Selection
 from accredit.explanation.citations import Citations
 from accredit.explanation.refits import RefitExplanation
 from accredit.explanation.result import WHOLE, Explanation
@@ -29,23 +30,27 @@ from accredit.series.result import SeriesExplanation
 from accredit.values.report import GameReport
 from accredit.views.language.answer_words import READABLE, payoff_ends, payoff_words, players_word
 from accredit.views.language.leaders import HALF, Lead, Leaders, Support, lead, leaders, reaches
-from accredit.views.language.numbers import ROUNDING, between, brief, fix, part_of, percent
-from accredit.views.language.phrases import chance, counted, interactions_headline, place_name, title, unit
+from accredit.views.language.numbers import NOISE, ROUNDING, between, brief, chance_words, fix, part_of, percent
+from accredit.views.language.phrases import chance, counted, interactions_headline, place_name, title, together, unit
 from accredit.views.language.printable import short
 
 if TYPE_CHECKING:
     from accredit.arena.standings import Standings
     from accredit.audit.finding import Findings
+    from accredit.flow.graph import GraphFlow
     from accredit.influence.trace import Trace
     from accredit.labels.result import WrongLabels
     from accredit.valuation.purchases import Purchase, Purchases
 
 NAMED = 3  # players that a sentence names at one end
+NODES = 4  # of a cut that a sentence names
 NAME = 40  # cells of a player's name in a sentence
 WORDS_OF_A_NAME = 3  # beyond which rows are called by their texts, which are quoted
 SAID_FIRST = (NoteKind.NOTHING_KNOWN, NoteKind.NOTHING_EARNED)  # notes that are the answer
 NO_ERROR = "the error of these numbers is not known"
 OWN_WORDS = re.compile(r"(no|none|nobody|all|over) |row \d")  # how a clause begins that does not begin with a name
+# Names that would not be seen to be names: no letter, or like the beginning or the end of a sentence.
+UNLIKE_A_NAME = re.compile(r"[\W\d_]*|(no|none|nobody|all|over)\b.*|.*[.?!:;,…]", re.DOTALL | re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -85,8 +90,9 @@ class Move:
         name = f"Output “{self.label.strip('“”')}” is" if is_number else self.label  # “0 8” would be a riddle
         if not self.before:
             return f"{name} {self.after}".strip()
-        way = "unchanged from" if self.rises is None else "up from" if self.rises else "down from"
-        return f"{name} {self.after}, {way} {self.before} {self.without}".strip()
+        if self.rises is None:
+            return f"{name} {self.after}, as {self.without}"
+        return f"{name} {self.after}, {'up' if self.rises else 'down'} from {self.before} {self.without}".strip()
 
 
 @dataclass(frozen=True)
@@ -130,12 +136,13 @@ def write(told: Leaders, voice: Voice, count: int) -> str:
     """
     first, second = told.first, told.second
     if first is None:
-        return f"no {voice.noun} is credited with anything: {_nothing(told)}"
+        stands = "stands out" if told.reach > told.largest else "is credited with anything"
+        return f"no {voice.noun} {stands}: {_nothing(told)}"
     doubt = f"; {NO_ERROR}" if told.known is Known.UNKNOWN else ""
     if not _may_name(first):
         return _unnamed(first, voice, count) + doubt
     if told.total is None:
-        return _rank(told, voice) + doubt
+        return _rank(told, voice, count) + doubt
     if told.share is not None and first.support is not Support.OVERLAP:
         return _part(first, told, voice, count) + doubt
     pair = count == 2 and second is not None and _may_name(second)  # each goes its own way: neither is more of anything
@@ -146,6 +153,8 @@ def write(told: Leaders, voice: Voice, count: int) -> str:
 
 
 def _nothing(told: Leaders) -> str:
+    if told.reach > told.largest:
+        return f"the largest credit is {round_off(told.largest, 2)}, and may be {round_off(told.reach, 2)} by its interval"
     return f"the largest credit is {round_off(told.largest, 2)}, which may be rounding" if told.largest else "all credit is 0"
 
 
@@ -160,14 +169,14 @@ def _unnamed(end: Lead, voice: Voice, count: int) -> str:
     if end.support is Support.UNCERTAIN:
         assert end.ends is not None
         largest = f"{brief(end.credit[0])}, may be nothing (interval {between(*end.ends, 3)})"
-        return f"no {voice.noun} stands out: even the largest credit, {largest}"
-    which = f"all {count}" if len(end.players) == count else f"the {len(end.players)} largest"
+        return f"no {voice.noun} stands out: the largest credit, {largest}"
+    which = f"all {count:,}" if len(end.players) == count else f"the {len(end.players):,} largest"
     return f"no single {voice.noun} leads: the intervals of {which} overlap"
 
 
 def _end(end: Lead, voice: Voice, count: int, again: bool = False) -> str:
     """Those at one end of signed credit, and how much they have."""
-    who, verb, behind = _names(end, voice), voice.verb(end), f" {voice.unit}" if voice.unit else ""
+    who, verb, behind = _names(end, voice, count), voice.verb(end), f" {voice.unit}" if voice.unit else ""
     if end.support is Support.OVERLAP:
         beyond = "" if len(end.players) == count else " more than the others"
         return f"{who} {verb}{beyond} ({_and([brief(x) for x in end.credit])}{behind}), but their intervals overlap"
@@ -187,34 +196,38 @@ def _part(first: Lead, told: Leaders, voice: Voice, count: int) -> str:
     """The first, where nobody's credit counts against the total: a part of it."""
     assert told.total is not None
     part, whole = part_of(abs(first.credit[0]), abs(told.total))
-    who, verb, behind = _names(first, voice), voice.verb(first), f" {voice.unit}" if voice.unit else ""
+    who, verb, behind = _names(first, voice, count), voice.verb(first), f" {voice.unit}" if voice.unit else ""
     if first.support is Support.TIED:
         beyond = "" if len(first.players) == count else ", and more than the others"
         return f"{who} {verb} the same{beyond}: {part} each of {whole}{behind}"
     error = "" if first.ends is None or first.ends[0] == first.ends[1] else f" (interval {between(*first.ends, 3)})"
-    if told.is_most and first.sign > 0:
+    if told.is_most and first.sign > 0 and float(part) > HALF * float(whole):  # as they are written, too
         much = "all" if told.only else "nearly all" if part == whole else "most"
         return f"{who} {voice.whole.format(much)}: {part} of {whole}{behind}{error}"
     if count == 1:
-        return f"{who} {verb} ({brief(first.credit[0])}{behind}){error}"
+        return _end(first, voice, count)
     return f"{who} {verb}{_beyond(first, voice, count)}: {part} of {whole}{behind}{error}"
 
 
-def _rank(told: Leaders, voice: Voice) -> str:
+def _rank(told: Leaders, voice: Voice, count: int) -> str:
     """The first of scores, which add up to nothing; of signed ones, the highest and the lowest.
 
-    >>> _rank(leaders(Attribution(("a", "b", "c"), [2, -3, 1], None, "m")), EARN)
+    >>> _rank(leaders(Attribution(("a", "b", "c"), [2, -3, 1], None, "m")), EARN, 3)
     'b scores lowest (−3), a highest (+2)'
     """
     first, behind = told.first, f" {voice.unit}" if voice.unit else ""
     assert first is not None
     if told.down is not None:
         return ", ".join(_extreme(end, voice, again=end is not first) for end in (first, told.second) if end and _may_name(end))
-    who = _names(first, voice)
+    who = _names(first, voice, count)
     if first.support is Support.OVERLAP:
-        return f"{who} lead ({_and([brief(x, False) for x in first.credit])}{behind}), but their intervals overlap"
+        ahead = "score" if len(first.players) == count else "lead"
+        return f"{who} {ahead} ({_and([brief(x, False) for x in first.credit])}{behind}), but their intervals overlap"
     if first.support is Support.TIED:
-        return f"{who} rank first together ({brief(first.credit[0], False)}{behind} each)"
+        ahead = "score the same" if len(first.players) == count else "rank first together"
+        return f"{who} {ahead} ({brief(first.credit[0], False)}{behind} each)"
+    if count == 1:
+        return f"{who} scores {_amount(first, False)}{behind}"
     return f"{who} ranks first ({_amount(first, False)}{behind})"
 
 
@@ -252,16 +265,26 @@ def _sum(told: Leaders, voice: Voice, count: int) -> str:
 
 def _not_the_whole(told: Leaders, voice: Voice) -> str:
     """That credit does not add up to what there was to share, where any is credited."""
-    if told.first is None or told.adds_up or told.total is None:
+    if told.adds_up or told.total is None:
         return ""
     return f"; credit adds up to {round_off(told.sum, 3)}, not to the {voice.sum} of {round_off(told.total, 3)}"
 
 
-def _names(end: Lead, voice: Voice) -> str:
-    """Players in a row; how many, where they are more than a sentence names."""
+def _names(end: Lead, voice: Voice, count: int = 0) -> str:
+    """Players in a row; how many of `count`, where they are more than a sentence names."""
     if len(end.players) > NAMED:
-        return f"{len(end.players)} {plural(voice.noun)}"
-    return _and([f"“{short(name, NAME)}”" if voice.quoted else short(name, NAME) for name in end.players])
+        return f"{'all ' * (len(end.players) == count)}{len(end.players):,} {plural(voice.noun)}"
+    return _and([_name(player, voice.quoted) for player in end.players])
+
+
+def _name(player: str, quoted: bool = False) -> str:
+    """A player's name inside a sentence.
+
+    >>> _name("age"), _name("-3.5"), _name("")
+    ('age', '“-3.5”', '“”')
+    """
+    shown = short(player, NAME)
+    return f"“{shown.strip('“”') or shown}”" if quoted or UNLIKE_A_NAME.fullmatch(shown) else shown
 
 
 def _are_texts(players: Sequence[str]) -> bool:
@@ -326,12 +349,16 @@ def credit_headline(result: Attribution, voice: Voice = EARN) -> Headline:
 def _(result: Attributions) -> Headline:
     each = [f"{_first_of(one)} in “{short(name, NAME)}”" for name, one in result.items()]
     more = f"; … {counted(len(each) - NAMED, 'more output')}" if len(each) > NAMED else ""
-    return Headline("outputs", f"Largest in each of {counted(len(each), 'output')}: {'; '.join(each[:NAMED])}{more}.")
+    doubt = f"; {NO_ERROR}" if any(leaders(one).known is Known.UNKNOWN for _, one in result.items()) else ""
+    where = f"each of {counted(len(each), 'output')}" if len(each) > 1 else "the one output"
+    return Headline("outputs", f"Largest in {where}: {'; '.join(each[:NAMED])}{more}{doubt}.")
 
 
 def _first_of(result: Attribution) -> str:
     """Whose credit is largest, whichever way it goes, in few words; at both ends where neither is surely larger."""
     told = leaders(result)
+    if told.first is None:
+        return f"nobody ({_nothing(told)})"
     ends = [end for end in (told.up, told.down) if end and told.first and reaches(end, told.first)]
     return " and ".join(map(_largest, ends)) if ends and all(map(_may_name, ends)) else "nobody surely"
 
@@ -343,7 +370,26 @@ def _largest(end: Lead) -> str:
 
 @headline.register
 def _(result: Interactions) -> Headline:
-    return Headline("interactions", f"{interactions_headline(result)}.")
+    """Which coalition has the highest and which the lowest number, then what such a number is."""
+    found = {together(who): (x, k) for k, (who, x) in enumerate(result) if who}
+    interval = None if result.interval is None else result.interval[[k for _, k in found.values()]]
+    numbers = np.array([0.0 if abs(x) <= NOISE * abs(result.total or 0.0) else x for x, _ in found.values()])
+    how = Procedure(result.index)
+    told = leaders(Attribution(tuple(found), numbers, None, how, interval=interval, precision=result.precision))
+    kind = "pair" if {len(who) for who, _ in result if who} == {2} else "coalition"
+    said = write(told, Voice(kind), len(found)) if told.reach else f"no {kind} interacts: all numbers are 0"
+    return Headline("interactions", f"{_full(said)[:-1]}; {interactions_headline(result)}.", told)
+
+
+@headline.register
+def _(result: Selection) -> Headline:
+    """Who was chosen, of how many."""
+    chosen, of = list(result.names), counted(len(result), "player")
+    if not chosen:
+        return Headline("selection", f"Nobody is chosen, of {of}.")
+    who = _and([_name(player, _are_texts(chosen)) for player in chosen]) if len(chosen) <= NAMED else f"{len(chosen):,} players"
+    rule = f" ({result.rule})" if result.rule else ""
+    return Headline("selection", f"{_full(who)[:-1]} {'is' if len(chosen) == 1 else 'are'} chosen, of {of}{rule}.")
 
 
 # Texts, pictures, answers
@@ -364,6 +410,16 @@ def _(explanation: Explanation) -> Headline:
     return Headline(kind, f"{output}. {_unsigned(explanation)}".strip(), None, output)
 
 
+def many_headline(found: Sequence[Explanation], refused: int = 0) -> Headline:
+    """Of many inputs of one model: how many are predicted as what, most first."""
+    noun = "picture" if found and found[0].picture is not None else "text"
+    of = Counter(visible(short(each.target, NAME)) for each in found).most_common()
+    told = [f"{count:,} {label}" for label, count in of[:NAMED]]
+    told += [f"{sum(count for _, count in of[NAMED:]):,} other"] * (len(of) > NAMED)
+    told += [f"{refused:,} not explained"] * bool(refused)
+    return Headline("many", f"{counted(len(found) + refused, noun)}: {', '.join(told)}.")
+
+
 def _with_output(output: Move, told: Leaders, voice: Voice, count: int) -> str:
     """The output, then who moved it; that nobody did is a sentence of its own."""
     said = write(told, voice, count) + _not_the_whole(told, voice)
@@ -376,6 +432,45 @@ def _voice(explanation: Explanation) -> Voice:
         players_word(explanation) if explanation.picture is None else "part",
         unit=scale if scale == "log-odds" else f"in {scale}",
         quoted=explanation.picture is None,
+    )
+
+
+def parts_headline(read: str, parts: Sequence[Explanation]) -> str:
+    """The first sentence of a text that was read in parts: how it was read, then which words of all parts raised and lowered
+    each output. An output's parts are compared by the first method that tells which way in all of them."""
+    outputs = Counter(part.target for part in parts)
+    clauses = [read.rstrip(".")]
+    for output, _ in outputs.most_common():
+        own = [(number, part) for number, part in enumerate(parts, 1) if part.target == output]
+        signed = [name for name in own[0][1].methods if all(name in {*part.methods} - {*part.unsigned} for _, part in own)]
+        if not signed:
+            continue
+        results = [part[signed[0]] for _, part in own]
+        joined = _joined([number for number, _ in own], results)
+        told, label = leaders(joined), short(output, NAME)
+        voice = replace(
+            _voice(own[0][1]),
+            up=(f"raises {label}", f"raise {label}"),
+            down=(f"lowers {label}", f"lower {label}"),
+            quoted=False,
+        )
+        ends = [end for end in (told.first, told.second) if end is not None and _may_name(end)]
+        clauses += [_end(end, voice, len(joined), again=end is not ends[0]) for end in ends]
+        clauses += [NO_ERROR] * (bool(ends) and any(result.interval is None and not result.exact for result in results))
+    return "; ".join(clauses) + "."
+
+
+def _joined(numbers: Sequence[int], results: Sequence[Attribution]) -> Attribution:
+    """The words of several parts as one ranking: what one part divides is no share of another's."""
+    ends = [result.estimate(player).ends for result in results for player in result.players]
+    return Attribution(
+        tuple(f"“{short(p, NAME)}” in part {k}" for k, result in zip(numbers, results, strict=True) for p in result.players),
+        np.concatenate([result.credit for result in results]),
+        None,
+        results[0].method,
+        interval=None if all(result.interval is None for result in results) else np.array(ends),
+        precision=Precision.exact() if all(result.exact for result in results) else None,
+        blur=max(result.rounding for result in results),
     )
 
 
@@ -394,7 +489,7 @@ def _unsigned(explanation: Explanation) -> str:
         first = leaders(_placed(explanation, result)).first
         if first is None or not _may_name(first):
             return f"{title(method)} sets no {_voice(explanation).noun} apart."
-        who = _names(first, _voice(explanation))
+        who = _names(first, _voice(explanation), len(result))
         return f"{title(method)} ranks {who} first; it does not tell which way."
     return ""
 
@@ -408,7 +503,7 @@ def output_move(explanation: Explanation) -> Move:
         return _answer_move(explanation, label, ends, without)
     found = next((p for name, p in explanation.prediction if name == explanation.target), None)
     probability = found is not None and explanation.unit == "probability"
-    shown = "" if found is None else percent(found, 1) if probability else round_off(found)
+    shown = "" if found is None else chance_words(found) if probability else round_off(found)
     chances: dict[str, Callable[[float], float]] = {"log-odds": sigmoid, "probability": float}
     to_chance = chances.get(explanation.payoff)
     if ends is None:
@@ -416,7 +511,7 @@ def output_move(explanation: Explanation) -> Move:
     if to_chance is not None and (probability or found is None):
         before = to_chance(ends[1])
         after = to_chance(ends[0]) if found is None else found
-        return _moved(label, after, before, lambda p: percent(p, 1), without)
+        return _moved(label, after, before, chance_words, without)
     if not probability and explanation.payoff == "logit":  # a regression: the output itself
         return _moved(label, *ends, round_off, without)
     return _moved(f"{label} {shown}; {explanation.payoff}", *ends, lambda x: round_off(x, 3), without)
@@ -442,10 +537,10 @@ def _answer_move(explanation: Explanation, label: str, ends: tuple[float, float]
 def likely(p: float) -> str:
     """A probability of an answer.
 
-    >>> likely(0.987), likely(0.0833), likely(1e-9)
-    ('98.7%', '8.3%', 'below 0.1%')
+    >>> likely(0.987), likely(0.0833), likely(1e-9), likely(0.9999)
+    ('98.7%', '8.3%', 'below 0.1%', 'above 99.9%')
     """
-    return percent(p, 1) if p >= READABLE else "below 0.1%"
+    return "below 0.1%" if p < READABLE else "above 99.9%" if p > 1 - READABLE else percent(p, 1)
 
 
 def _moved(label: str, after: float, before: float, write: Callable[[float], str], without: str) -> Move:
@@ -472,7 +567,8 @@ def _(explanation: TableExplanation) -> Headline:
     several = len(explanation.outputs) > 2
     found = explanation.overall_importance() if several else explanation.importance()
     moved = f"all {len(explanation.outputs)} outputs" if several else _output(explanation)
-    return _over(found, f"over {len(explanation):,} rows", "column", moved, unit(explanation), several)
+    over = f"over {len(explanation):,} rows"
+    return _over(found, over, "column", moved, unit(explanation), explanation.precision.known, several)
 
 
 @headline.register
@@ -480,7 +576,8 @@ def _(explanation: SeriesExplanation) -> Headline:
     if len(explanation) == 1:
         return replace(row_headline(explanation.table, 0, "part", explanation.row(0)), kind="series")
     over = f"over {len(explanation):,} series"
-    found = _over(explanation.importance(), over, "part", _output(explanation.table), unit(explanation.table))
+    table = explanation.table
+    found = _over(explanation.importance(), over, "part", _output(table), unit(table), table.precision.known)
     return replace(found, kind="series")
 
 
@@ -503,16 +600,19 @@ def row_headline(explanation: TableExplanation, row: int, noun: str = "column", 
         rises = None if chances[0] == chances[1] else ends[0] > ends[1]
         output = Move(label, chances[0], chances[1], rises, without)
     elif explanation.payoff == "probability":
-        output = _moved(label, *ends, lambda p: percent(p, 1), without)
+        output = _moved(label, *ends, chance_words, without)
     else:
         output = _moved(label, *ends, round_off, without)
     result = explanation.row(row) if credit is None else credit
     told = leaders(result)
-    voice = Voice(noun, unit="" if scale == "value" else scale if scale == "log-odds" else f"in {scale}")
+    named = "" if scale == "value" else scale if scale == "log-odds" else f"in {scale}"
+    voice = Voice(noun, unit=named, quoted=_are_texts(result.players))
     return Headline("row", _with_output(output, told, voice, len(result)), told, output)
 
 
-def _over(found: Attribution, over: str, noun: str, moved: str, scale: str, several: bool = False) -> Headline:
+def _over(
+    found: Attribution, over: str, noun: str, moved: str, scale: str, rows_known: Known, several: bool = False
+) -> Headline:
     """Mean sizes of credit over many inputs: which column moves the output, on average."""
     told = leaders(found)
     first, behind = told.first, "" if scale == "value" else f" {scale}" if scale == "log-odds" else f" in {scale}"
@@ -521,21 +621,17 @@ def _over(found: Attribution, over: str, noun: str, moved: str, scale: str, seve
     elif not _may_name(first):
         said = _unnamed(first, Voice(noun), len(found))
     else:
-        verb, who = ("moves" if len(first.players) == 1 else "move"), _names(first, Voice(noun))
+        one, voice = len(first.players) == 1, Voice(noun, quoted=_are_texts(found.players))
         sizes = _and([brief(x, False) for x in first.credit]) if first.support is Support.OVERLAP else _amount(first, False)
         average = "on average, added over them" if several else "on average"
-        beyond = (
-            " more than any other"
-            if len(first.players) == 1 and len(found) > 1
-            else " the same"
-            if first.support is Support.TIED
-            else " more than the others"
-        )
-        beyond += f" {noun}" * (beyond.endswith("other"))
-        said = f"{who} {verb} {moved}{beyond}, by {sizes}{behind} {average}"
+        others = "" if len(first.players) == len(found) else " more than the others"
+        beyond = _beyond(first, voice, len(found)) if one else others
+        beyond += " the same" * (first.support is Support.TIED and not others)
+        said = f"{_names(first, voice, len(found))} {'moves' if one else 'move'} {moved}{beyond}, by {sizes}{behind} {average}"
         said += ", but their intervals overlap" if first.support is Support.OVERLAP else ""
         if scale == "log-odds" and len(first.players) == 1:
-            said += f" (enough to take 50% to {percent(sigmoid(first.credit[0]), 1)})"
+            said += f" (enough to take 50% to {chance_words(sigmoid(first.credit[0]))})"
+        said += "; the error of a row's own numbers is not known" * (rows_known is Known.UNKNOWN)
     return Headline("rows", _full(f"{over}, {said}"), told)
 
 
@@ -573,10 +669,14 @@ def trace_headline(found: Trace) -> Headline:
     best = int(np.argmax(found.scores))
     if found.scores[best] <= 0:
         return Headline("trace", f"{said}; none of {counted(len(found.texts), 'training text')} made it likelier.")
-    return Headline("trace", f"{said}; training row {best + 1} ranks first among those that made it likelier.")
+    first = np.flatnonzero(found.scores >= found.scores[best] * (1 - ROUNDING)) + 1
+    if len(first) > NAMED:
+        return Headline("trace", f"{said}; {len(first):,} training rows made it likelier by the same score, the highest.")
+    who = f"training row {first[0]} ranks" if len(first) == 1 else f"training rows {_and(first.astype(str).tolist())} rank"
+    return Headline("trace", f"{said}; {who} first among those that made it likelier.")
 
 
-# Attention flow
+# Flows
 
 
 def flow_headline(credit: Attribution, whole: float, where: str, ranges: FloatArray | None = None) -> Headline:
@@ -591,34 +691,54 @@ def flow_headline(credit: Attribution, whole: float, where: str, ranges: FloatAr
         return Headline("flow", "Nothing flows: no path of positive weights leads from the output to the input.")
     voice = Voice("token", ("carries", "carry"), quoted=True, whole="carries {} of it")
     if ranges is None:
-        told = leaders(replace(credit, total=whole))
+        told = replace(leaders(replace(credit, total=whole)), known=Known.EXACT)  # of this flow
         said = write(told, voice, len(credit))
         return Headline("flow", f"At the {where}, {said}; other maximum flows may rank them otherwise.", told)
     known = replace(credit, interval=ranges, stderr=None, precision=None, level=None)
     first = lead(known, 1)
     told = leaders(known)
-    if first is not None and first.support is Support.ALONE:
+    if first is not None and first.support in (Support.ALONE, Support.TIED):
         low, high = (round_off(x, 3) for x in ranges[credit.place(first.players[0])].tolist())
         span = low if low == high else f"{low} to {high}"
-        who = f"“{short(first.players[0], NAME)}”"
-        said = f"{who} carries more than any other token in every maximum flow: {span} of {round_off(whole, 3)}"
-        return Headline("flow", f"At the {where}, {said}.", told)
-    return Headline("flow", f"{cannot_rank(ranges, len(first.players) if first else len(credit))}.", told)
+        one, count = len(first.players) == 1, len(credit)
+        beyond = (_beyond(first, voice, count) or " it") if one else " the same"
+        said = f"{_names(first, voice, count)} {voice.verb(first)}{beyond}"
+        part = f"{span}{' each' * (not one)} of {round_off(whole, 3)}"
+        return Headline("flow", f"At the {where}, {said} in every maximum flow: {part}.", told)
+    alike = first.players if first is not None else credit.players
+    return Headline("flow", f"{_cannot_rank(ranges[[credit.place(player) for player in alike]], alike, len(credit))}.", told)
 
 
-def cannot_rank(ranges: FloatArray, alike: int) -> str:
-    """That maximum flows disagree on who comes first, and how far.
+def _cannot_rank(ranges: FloatArray, alike: Sequence[str], count: int) -> str:
+    """That maximum flows disagree on which of these tokens, of `count`, comes first, and how far.
 
-    >>> cannot_rank(np.array([[0.0, 1.0], [0.0, 0.6]]), 2)
+    >>> _cannot_rank(np.array([[0.0, 1.0], [0.0, 0.6]]), "ab", 2)
     'Attention flow cannot rank these tokens: maximum flows disagree, and give a token as little as 0 and as much as 1'
+    >>> _cannot_rank(np.array([[0.2, 1.0], [0.1, 0.6]]), "ab", 3)
+    'Attention flow cannot tell which of “a” and “b” comes first: maximum flows give them anything from 0.1 to 1'
     """
     low, high = round_off(float(ranges[:, 0].min()), 2), round_off(float(ranges[:, 1].max()), 2)
-    if alike == len(ranges):
+    if len(alike) == count:
         known = {(round_off(least, 2), round_off(most, 2)) for least, most in ranges.tolist()}
         same = f"other maximum flows give each of them anything from {low} to {high}"
         differ = f"maximum flows disagree, and give a token as little as {low} and as much as {high}"
         return f"Attention flow cannot rank these tokens: {same if len(known) == 1 else differ}"
-    return f"Attention flow cannot tell which of {alike} tokens comes first: maximum flows disagree, from {low} to {high}"
+    who = _and([_name(player, quoted=True) for player in alike]) if len(alike) <= NAMED else f"{len(alike):,} tokens"
+    return f"Attention flow cannot tell which of {who} comes first: maximum flows give them anything from {low} to {high}"
+
+
+def edges_headline(found: GraphFlow) -> Headline:
+    """How much flows through a table of edges, and what proves that no more can, or at no less cost."""
+    if found.cut is None:
+        proof = f"proved by prices, gap {round_off(found.certificate['gap'], 1)}"
+        return Headline("edges", f"Least cost {round_off(found.cost)}; {proof}.")
+    shown, more = [_name(node) for node in found.source_side[:NODES]], len(found.source_side) - NODES
+    around = ", ".join(shown) + f" and {more:,} more" * (more > 0)
+    side = f"around {around}" if around else "at the sources"
+    if found.value == 0:
+        return Headline("edges", f"Nothing can flow: the cut {side} lets nothing through.")
+    most = f"the cut {side} lets no more than {round_off(found.cut)} through"
+    return Headline("edges", f"Maximum flow {round_off(found.value)}; {most}.")
 
 
 # Training data
@@ -629,7 +749,9 @@ def worth_headline(values: Attribution, harmful: int = 0) -> Headline:
     told = leaders(values)
     up = told.up
     voice = replace(WORTH, quoted=_are_texts(values.players))
-    if up is None or not _may_name(up):
+    if up is None and told.down is not None and _may_name(told.down):
+        said = f"no row is worth more than nothing; {write(replace(told, up=None), voice, len(values))}"
+    elif up is None or not _may_name(up):
         said = _unnamed(up, voice, len(values)) if up is not None else f"no row adds anything: {_nothing(told)}"
     else:
         said = write(replace(told, down=None), voice, len(values))

@@ -63,6 +63,7 @@ class Leaders:
     up: Lead | None  # None: nobody has credit above zero
     down: Lead | None  # None: nobody has credit below zero
     largest: float  # credit, without its sign
+    reach: float  # the largest credit that there may be, without its sign, by the intervals
     total: float | None  # what there was to share; None: scores, which add up to nothing
     sum: float  # of all credit
     adds_up: bool  # to the total
@@ -96,6 +97,7 @@ def leaders(result: Attribution) -> Leaders:
     """What the numbers of a result support saying."""
     largest = float(np.abs(result.credit).max(initial=0.0))
     nothing = largest <= unnoticed(result)
+    reach = largest if result.interval is None else max(largest, float(np.abs(result.interval).max(initial=0.0)))
     up, down = (None, None) if nothing else (lead(result, 1), lead(result, -1))
     share, surely = _share(result, up, down)
     total = result.total
@@ -104,6 +106,7 @@ def leaders(result: Attribution) -> Leaders:
         up=up,
         down=down,
         largest=largest,
+        reach=reach,
         total=total,
         sum=float(result.credit.sum()),
         adds_up=_adds_up(result),
@@ -120,14 +123,17 @@ def lead(result: Attribution, sign: int) -> Lead | None:
     credit = sign * result.credit
     order = np.argsort(-credit, kind="stable")
     first = int(order[0])
-    if credit[first] <= indistinct(result):
+    same = indistinct(result)
+    if credit[first] <= same:
         return None
+    alike = np.flatnonzero(credit >= credit[first] - same).tolist()  # in the order in which they play
     if result.interval is None:
-        with_it = [int(i) for i in order if credit[i] >= credit[first] - indistinct(result)]
-        return _lead(result, Support.TIED if len(with_it) > 1 else Support.ALONE, sign, with_it)
+        return _lead(result, Support.TIED if len(alike) > 1 else Support.ALONE, sign, alike)
     low, high = _ends(result.interval, sign)
     least = min(float(low[first]), float(credit[first]))
     with_it = [int(i) for i in order if i == first or max(high[i], credit[i]) >= least]
+    if len(alike) > 1 and sorted(with_it) == alike and bool((high[alike] - low[alike] <= same).all()):
+        return _lead(result, Support.TIED, sign, alike)  # nothing is left open
     support = Support.UNCERTAIN if least <= 0 else Support.OVERLAP if len(with_it) > 1 else Support.ALONE
     return _lead(result, support, sign, with_it)
 
@@ -163,7 +169,8 @@ def _ends(interval: FloatArray, sign: int) -> tuple[FloatArray, FloatArray]:
 def _adds_up(result: Attribution) -> bool:
     if result.total is None or result.unshared is None:
         return False
-    return abs(result.unshared) <= MISSING * max(abs(result.total), float(np.abs(result.credit).sum()))
+    missing = MISSING * max(abs(result.total), float(np.abs(result.credit).sum()))
+    return abs(result.unshared) <= max(missing, unnoticed(result))
 
 
 def _share(result: Attribution, up: Lead | None, down: Lead | None) -> tuple[float | None, float | None]:

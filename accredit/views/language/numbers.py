@@ -8,6 +8,7 @@ from math import floor, log10
 from accredit.checks.json_data import round_off
 from accredit.core import Attribution, Estimate, Known
 
+NOISE = 1e-11  # of what there was to share: a smaller credit reads 0 and gets no bar
 ROUNDING = 1e-6  # of the largest number beside it: what is smaller reads 0
 BRIEF = 3  # digits beside a drawing; a number that stands alone has the four of `rounded`
 
@@ -93,6 +94,16 @@ def percent(share: float, decimals: int = 0) -> str:
     ('93.1%', '95%')
     """
     return f"{fix(100 * share, decimals)}%"
+
+
+def chance_words(p: float) -> str:
+    """A probability; what is nearly certain is not written as certain.
+
+    >>> chance_words(0.874), chance_words(0.9996), chance_words(1e-9)
+    ('87.4%', '99.96%', 'below 0.01%')
+    """
+    edge = min(p, 1 - p)
+    return percent(p, 1 if edge > 0.001 else 2) if edge >= 5e-5 else "above 99.99%" if p > 0.5 else "below 0.01%"
 
 
 def between(low: float, high: float, digits: int = 4) -> str:

@@ -11,9 +11,10 @@ from accredit.checks.json_data import round_off
 from accredit.core import Attribution, Coalition, Interactions, Procedure
 from accredit.rows.result import TableExplanation
 from accredit.values.multichoice import MULTICHOICE
-from accredit.views.language.numbers import part_of, percent
+from accredit.views.language.numbers import chance_words, part_of, percent
 
 FLOW = "all attention that flows"
+WHOLE_CHANGE = "the whole change"
 ALL = 2e-3  # share of the whole that may be missing from what is called all of it
 INITIALS = {"agf": "attention × gradient", "gf": "gradient", "af": "attention", "norm": "attention × value length"}
 # Names that are written in one way only.
@@ -143,7 +144,7 @@ def error_bars(result: Attribution | Interactions) -> str:
     return "± s.e." if result.stderr is not None else "exact" if result.exact else "no interval"
 
 
-def in_words(result: Attribution, whole: str = "the whole change") -> str:
+def in_words(result: Attribution, whole: str = WHOLE_CHANGE) -> str:
     """What the numbers are, and whether they add up; a flow adds up to itself (`FLOW`), whatever it did to the output.
 
     >>> in_words(Attribution(("a", "b"), [6, 4], total=10, method="by hand"))
@@ -262,7 +263,4 @@ def unit(explanation: TableExplanation) -> str:
 def chance(explanation: TableExplanation, row: int | None = None) -> str:
     """The probability beside the score of a row, or of the base value; nothing where none is known, or the score is one."""
     found = None if explanation.payoff == "probability" else explanation.chance(row)
-    if found is None:
-        return ""
-    edge = min(found, 1 - found)
-    return percent(found, 1 if edge > 0.001 else 2) if edge >= 5e-5 else "above 99.99%" if found > 0.5 else "below 0.01%"
+    return "" if found is None else chance_words(found)

@@ -13,6 +13,7 @@ from accredit.explanation.result import Explanation
 from accredit.rows.result import TableExplanation
 from accredit.series.result import SeriesExplanation
 from accredit.values.report import GameReport
+from accredit.views.language.headlines import headline as first_sentence
 from accredit.views.pages.citations_page import citations_body, citations_page, verdict_block
 from accredit.views.pages.document import frame, page
 from accredit.views.pages.engine import render
@@ -61,19 +62,24 @@ def fragment(result: Drawable) -> str:
         return frame(_by_output(result))
     if isinstance(result, Interactions):
         return frame(interactions_body(result))
-    return frame(attribution_table(result) + claims_table(result))
+    return frame(_answer(result) + attribution_table(result) + claims_table(result))
+
+
+def _answer(result: Attribution | Attributions | Selection) -> Markup:
+    return render("parts", "answer", text=first_sentence(result).text)
 
 
 def _by_output(result: Attributions) -> Markup:
     """Credit per player and output; what holds for one output holds for all."""
     rows = [(player, *map(round_off, credit)) for player, credit in zip(result.players, result.credit.tolist(), strict=True)]
     first = result[result.outputs[0]]
-    return render("parts", "table", header=["player", *result.outputs], rows=rows) + claims_table(first)
+    table = render("parts", "table", header=["player", *result.outputs], rows=rows)
+    return _answer(result) + table + claims_table(first)
 
 
 def _selection(result: Selection) -> Markup:
     rows = [(player, "chosen" if chosen else "—") for player, chosen in zip(result.players, result.chosen, strict=True)]
-    return render("parts", "selection", heading=f"{result.method}: {result.rule}", rows=rows)
+    return _answer(result) + render("parts", "selection", heading=f"{result.method}: {result.rule}", rows=rows)
 
 
 @check_arguments

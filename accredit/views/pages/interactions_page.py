@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from accredit.core import Interactions
+from accredit.views.language.headlines import headline
 from accredit.views.language.largest import strongest_players
 from accredit.views.language.numbers import BRIEF, between, column
-from accredit.views.language.phrases import interactions_headline, interval_word, notes, together
+from accredit.views.language.phrases import interval_word, notes, together
 from accredit.views.pages.engine import render
 from accredit.views.pages.parts import Heat, bar, claims_table, heat
 
@@ -36,7 +37,7 @@ def interactions_body(result: Interactions) -> Markup:
     return render(
         "interactions",
         "body",
-        heading=interactions_headline(result),
+        answer=headline(result).text,
         pairs=pair_heat(result),
         header=header,
         rows=rows,

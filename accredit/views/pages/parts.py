@@ -161,10 +161,12 @@ def attribution_table(
     header: tuple[str, str] | None = None,
     signed: bool = True,
     sorts: bool = False,
+    whole: str = "the total",
 ) -> Markup:
     """Credit per player with bars and, where known, intervals drawn over them; `who` says more of some players.
 
-    `header` names players and numbers. Numbers that are not `signed` have a size and no direction: their bars are grey.
+    `header` names players and numbers, `whole` what they may add up to. Numbers that are not `signed` have a size and no
+    direction: their bars are grey.
     """
     low, high = bounds(result)
     reach, known = span(result), result.interval is not None
@@ -180,7 +182,7 @@ def attribution_table(
     return render(
         "parts",
         "attribution",
-        heading=f"{speak(result.method)}: {in_words(result)}",
+        heading=f"{speak(result.method)}: {in_words(result, whole)}",
         header=named,
         rows=rows,
         notes=notes,

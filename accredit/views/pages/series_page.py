@@ -13,7 +13,7 @@ from accredit.series.result import SeriesExplanation
 from accredit.views.language.headlines import headline
 from accredit.views.language.numbers import brief
 from accredit.views.language.palette import level
-from accredit.views.language.phrases import sentence
+from accredit.views.language.phrases import WHOLE_CHANGE, sentence
 from accredit.views.pages.engine import render
 from accredit.views.pages.parts import attribution_table, claims_table
 from accredit.views.terminal.table_text import asked, facts
@@ -88,7 +88,7 @@ def _one(explanation: SeriesExplanation, row: int) -> dict[str, object]:
         "channels": [_draw(explanation, row, c) for c in range(len(explanation.channels))],
         "first": explanation.steps[0],
         "last": explanation.steps[-1],
-        "credit": attribution_table(_with_steps(explanation, row).ranked()[:LINES]),
+        "credit": attribution_table(_with_steps(explanation, row).ranked()[:LINES], whole=WHOLE_CHANGE),
     }
 
 

@@ -13,6 +13,7 @@ from accredit.views.language.headlines import headline
 from accredit.views.language.numbers import BRIEF, brief, column
 from accredit.views.language.palette import VALUE_STEPS
 from accredit.views.language.phrases import (
+    WHOLE_CHANGE,
     chance,
     interactions_headline,
     row_id,
@@ -106,7 +107,9 @@ def table_body(
 
 def _other(explanation: TableExplanation) -> dict[str, object]:
     """What a further method says: the columns over all rows, or in the only one, and what is known about it."""
-    shown_credit = _overall(explanation) if len(explanation) > 1 else attribution_table(explanation.row(0).ranked())
+    shown_credit = (
+        _overall(explanation) if len(explanation) > 1 else attribution_table(explanation.row(0).ranked(), whole=WHOLE_CHANGE)
+    )
     return {
         "asked": sentence(asked(explanation)),
         "answer": headline(explanation).text,

@@ -12,7 +12,7 @@ from accredit.rows.result import TableExplanation
 from accredit.series.result import SeriesExplanation
 from accredit.values.report import GameReport
 from accredit.views.language.headlines import headline
-from accredit.views.language.numbers import between, column
+from accredit.views.language.numbers import NOISE, between, column
 from accredit.views.language.phrases import (
     PAIRS,
     credit,
@@ -33,7 +33,6 @@ from accredit.views.terminal.table_text import table_text
 
 ROWS = 40  # players shown before the table is cut
 COLUMNS = 10  # outputs shown beside one another
-NOISE = 1e-11  # of what there was to share: a smaller credit reads 0 and gets no bar
 
 
 @check_arguments
@@ -186,12 +185,8 @@ def _claims(result: Attribution | Interactions) -> list[str]:
 
 
 def _selection(result: Selection) -> str:
-    head = f"{result.method}: {len(result.names)} of {len(result)} players chosen" + (
-        f" ({result.rule})" if result.rule else ""
-    )
-    return "\n".join(
-        [head, *(f"  {'■' if c else '·'} {printable(p)}" for p, c in zip(result.players, result.chosen, strict=True))]
-    )
+    marks = [f"  {'■' if c else '·'} {printable(p)}" for p, c in zip(result.players, result.chosen, strict=True)]
+    return screen(headline(result).text, clip(marks), [f"method: {result.method}"])
 
 
 def _game(report: GameReport, more: bool) -> str:

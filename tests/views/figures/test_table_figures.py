@@ -19,6 +19,7 @@ from accredit.errors import InvalidInput
 from accredit.rows.result import TableExplanation
 from accredit.views import figures
 from accredit.views.figures import column_figures, rows_figures
+from accredit.views.figures.canvas import fold_numbers
 from tests.wording import refused, says
 
 
@@ -284,6 +285,23 @@ def _read_line(axes, e):
     low, high = min(e.prediction.min(), e.base[0]), max(e.prediction.max(), e.base[0])
     bottom, top = axes.get_yticks()[:2]
     return low + (axes.lines[0].get_ydata() - bottom) / (top - bottom) * (high - low)
+
+
+def test_a_heat_map_tells_predictions_from_the_base_value_and_rounding_from_either():
+    def above(base, prediction):
+        e = explained(rows=1)
+        axes = figures.heatmap(replace(e, base=np.array([base]), prediction=np.array([[prediction]])))
+        return [label.get_text() for label in axes.get_yticklabels() if "=" in label.get_text()]
+
+    assert above(2.5, 1.75) == ["f(x) = 1.75", "base value = 2.5"]
+    assert above(0.1, 0.1 + 1e-17 + 2e-17) == ["f(x) = 0.1"]
+
+
+def test_long_numbers_below_an_axis_are_few():
+    axes = pyplot.figure(figsize=(7, 3)).add_subplot()
+    axes.set_xlim(-300_000, 500_000)
+    fold_numbers(axes)
+    assert 2 <= sum(-300_000 <= tick <= 500_000 for tick in axes.get_xticks()) <= 5
 
 
 def test_a_change_is_found_where_it_is_and_noise_has_none():

@@ -64,7 +64,7 @@ def test_a_negative_number_has_a_true_minus(name):
 
 def test_a_very_long_name_is_shortened_in_the_sentence_that_names_it():
     said = headline(shapley(TableGame(("x" * 5000, "y"), [0, 1, 0, 1]))).text
-    assert said.startswith("xxx") and says(said, "1 of 1") and len(said) < 120
+    assert said.startswith("“xxx") and says(said, "1 of 1") and len(said) < 120
 
 
 def test_an_interval_is_written_in_one_way_on_a_terminal_and_on_a_page():
