@@ -489,7 +489,7 @@ def number(cell: str, where: str) -> float:
     except ValueError:
         raise InvalidInput(f"{where} is {cell!r:.60}, which is not a number; write for example 0.5", code="type") from None
     if math.isinf(read) and any(sign.isdigit() for sign in cell):
-        raise InvalidInput(f"{where} is {cell!r:.60}, beyond the largest number, 1.8e308; write inf for no limit", code="range")
+        raise InvalidInput(f"{where} is {cell!r:.60}, beyond the largest number, 1.8e308", code="range")
     return read
 
 

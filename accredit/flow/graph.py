@@ -209,7 +209,7 @@ class GraphFlow:
 
     >>> pipes = Graph.of([("s", "a", 2), ("s", "b", 2), ("a", "t", 2), ("b", "t", 2), ("t", "u", 3)])
     >>> flow = graph_flow(pipes, "s", "u", rule="l2")
-    >>> flow.value, flow.edges.round(9).tolist(), flow.unique
+    >>> round(flow.value, 9), flow.edges.round(9).tolist(), flow.unique
     (3.0, [1.5, 1.5, 1.5, 1.5, 3.0], False)
     >>> flow.ranges().bounds.tolist()[0]  # over all maximum flows
     [1.0, 2.0]

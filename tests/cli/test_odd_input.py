@@ -90,7 +90,7 @@ def test_names_that_are_not_utf_8(game, typed, tmp_path):
     ("content", "why"),
     [
         (GAME.encode("utf-32"), "UTF-32"),
-        (GAME.replace("10", "1e400").encode(), "inf; a payoff is a finite number"),
+        (GAME.replace("10", "1e400").encode(), "beyond the largest number"),
         (GAME.replace("10", "nan").encode(), "nan; a payoff is a finite number"),
         (GAME.replace("10", "\u0661\u0660").encode(), "is not a number"),
         (GAME.replace("10", "1_0").encode(), "is not a number"),

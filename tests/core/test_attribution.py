@@ -285,7 +285,7 @@ def test_selection_survives_json_and_slicing():
     assert Selection.from_json(s.to_json()) == s
     assert s[:2].names == ("a",) and "a" in s and "b" not in s
     assert s.to_pandas()["chosen"].tolist() == [True, False, True]
-    assert "2 of 3" in str(s) and "<table" in s._repr_html_()
+    assert str(s).startswith("a and c are chosen, of 3 players") and "<table" in s._repr_html_()
     with pytest.raises(InvalidInput, match="booleans"):
         Selection(("a", "b"), [1, 0], "l2x")
     with pytest.raises(InvalidInput, match="slice"):

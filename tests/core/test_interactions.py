@@ -122,7 +122,7 @@ def test_as_a_frame():
 def test_printed_and_on_a_page():
     found = accredit.interactions(ABC, "k-sii")
     shown = str(found)
-    assert says(shown.splitlines()[0], "of 6 coalitions") and "B + C" in shown and "exact" in shown
+    assert says(" ".join(shown.splitlines()[:2]), "of 6 coalitions") and "B + C" in shown and "exact" in shown
     page = found._repr_html_()
     assert "complement each other" in page and "top order" in page and "<script" not in page
     many = FunctionGame([f"p{i}" for i in range(30)], lambda c: c[:, 0] * c[:, 1])

@@ -109,7 +109,7 @@ def test_what_cannot_be_had_is_said(counts, settings, said):
 
 def test_bad_models_are_named(counts):
     cases = {
-        "not fitted yet": (TEXT, make_pipeline(CountVectorizer(), LogisticRegression())),
+        "not trained": (TEXT, make_pipeline(CountVectorizer(), LogisticRegression())),
         "reads one string": ((TEXT, TEXT), counts),
         r"returned shape \(3, 1\) for 1 rows": (TEXT, lambda texts: np.zeros(3)),
         "model is an int": (TEXT, 3),

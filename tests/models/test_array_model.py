@@ -127,7 +127,7 @@ def test_bad_functions(function, error):
 def test_what_is_no_model():
     with refused("type", "model"):
         as_array_model(3)
-    with pytest.raises(InvalidInput, match="not fitted"):
+    with pytest.raises(InvalidInput, match="not trained"):
         as_array_model(LinearRegression()).outputs(X)
 
 

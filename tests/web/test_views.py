@@ -443,7 +443,7 @@ def test_a_game_without_a_line_for_nobody_says_what_it_took_and_a_broken_payoff_
     page = visit.page
     page.set_input_files("#game-file", file("pair.csv", "coalition,payoff\n1,5\n2,3\n1+2,10\n"))
     visit.see("#game-story").to_have_text("From pair.csv. It has no payoff for nobody, which is taken as 0.")
-    visit.see("#game-result .answer").to_contain_text("1 earns most of it: 6 of 10")
+    visit.see("#game-result .answer").to_contain_text("“1” earns most of it: 6 of 10")
     page.set_input_files("#game-file", file("sign.csv", "coalition,payoff\n∅,1\nA,5\nB,3\nA+B,10\n"))
     visit.see("#game-story").to_have_text("From sign.csv. ")
     visit.see("#game-result .answer").to_contain_text("of 9")

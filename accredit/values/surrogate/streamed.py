@@ -21,8 +21,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 
 import numpy as np
-from scipy.special import stdtrit
-from scipy.stats import binom
+from scipy.special import gammaln, stdtrit
 
 from accredit.checks.numbers import BoolArray, FloatArray
 from accredit.core import Game, payoffs
@@ -59,7 +58,9 @@ def size_law(players: int) -> FloatArray:
     >>> size_law(4).round(3)
     array([0.26 , 0.166, 0.149, 0.166, 0.26 ])
     """
-    of_level = binom.pmf(np.arange(players + 1)[:, None], players, np.arange(1, LEVELS) / LEVELS)
+    size, level = np.arange(players + 1)[:, None], np.arange(1, LEVELS) / LEVELS
+    ways = gammaln(players + 1) - gammaln(size + 1) - gammaln(players - size + 1)
+    of_level = np.exp(ways + size * np.log(level) + (players - size) * np.log1p(-level))
     return np.asarray(of_level @ chances())
 
 

@@ -766,14 +766,15 @@ def purchase_headline(found: Purchases) -> Headline:
     if not best.sources:
         return Headline("purchase", f"Buy nothing: no set of the {len(found.prices)} groups is better than none.")
     named = f"{_bundle(best.sources)} for {best.price:g}{known[best.sources]}"
+    copies = [f"{short(one.source, NAME)} is a copy of {short(one.beside, NAME)}" for one in found.redundant if one.is_copy]
+    every = "all sets without copies" if copies else "all sets"
     if best.instead is not None:
         take = f"{_bundle(best.instead)} for {best.instead_price:g}{known.get(best.instead, '')}"
-        said = f"Buy {take}; the best of all sets, {named}, is not surely better"
+        said = f"Buy {take}; the best of {every}, {named}, is not surely better"
     elif best.surely is None:
-        said = f"Buy {named}: the best of all sets, how surely is not known"
+        said = f"Buy {named}: the best of {every}, how surely is not known"
     else:
-        said = f"Buy {named}: {'surely the best of all sets' if best.surely else 'others for as much money may do as well'}"
-    copies = [f"{short(one.source, NAME)} is a copy of {short(one.beside, NAME)}" for one in found.redundant if one.is_copy]
+        said = f"Buy {named}: {f'surely the best of {every}' if best.surely else 'others for as much money may do as well'}"
     return Headline("purchase", "; ".join([said, *copies]) + ".")
 
 
